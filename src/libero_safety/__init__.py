@@ -1,0 +1,1 @@
+"""A benchmark of physical and semantic safety for vision-language-action robot policies."""

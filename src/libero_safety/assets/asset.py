@@ -1,0 +1,120 @@
+"""What an object, fixture or arena is made of: plain values, no simulator."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from libero_safety.types import FloatArray, Zone
+
+Vec3: TypeAlias = tuple[float, float, float]
+Quat: TypeAlias = tuple[float, float, float, float]
+Rgba: TypeAlias = tuple[float, float, float, float]
+
+ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh"]
+
+
+@dataclass(frozen=True)
+class MeshData:
+    """Triangles: vertices (n, 3) in metres, faces (m, 3), optional texture coordinates (n, 2)."""
+
+    name: str
+    vertices: FloatArray = field(repr=False)
+    faces: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One convex piece, in the frame of its link.
+
+    Attributes:
+        size: half sizes as MuJoCo takes them: box (x, y, z), sphere (r,), cylinder and capsule (r, half length),
+            ellipsoid (x, y, z), mesh ().
+        part: the named part that it belongs to (`handle`, `blade`, `rim`, `body`, ...).
+        density: kg/m^3; only colliding shapes weigh anything.
+        role: `both` is seen and collides, `collision` is only felt, `visual` is only seen.
+    """
+
+    kind: ShapeKind
+    size: tuple[float, ...]
+    pos: Vec3 = (0.0, 0.0, 0.0)
+    quat: Quat = (1.0, 0.0, 0.0, 0.0)
+    part: str = "body"
+    rgba: Rgba = (0.8, 0.8, 0.8, 1.0)
+    density: float = 500.0
+    role: Literal["both", "collision", "visual"] = "both"
+    friction: float = 1.0
+    material: str = ""
+    mesh: MeshData | None = None
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A hinge (rad) or slide (m). Between `closed` and `opened` lies the range of motion.
+
+    Attributes:
+        role: `door` answers Open and Close, `knob` answers TurnOn and TurnOff.
+        opened: the joint value from which on it counts as open (turned on).
+        closed: the joint value up to which it counts as closed (turned off).
+    """
+
+    name: str
+    kind: Literal["hinge", "slide"]
+    axis: Vec3
+    pos: Vec3 = (0.0, 0.0, 0.0)
+    low: float = 0.0
+    high: float = 1.0
+    opened: float = 0.8
+    closed: float = 0.05
+    damping: float = 0.5
+    friction: float = 0.1
+    role: Literal["door", "knob"] = "door"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body; the first link of an asset is its root, the others hang on it by their joint."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    pos: Vec3 = (0.0, 0.0, 0.0)
+    quat: Quat = (1.0, 0.0, 0.0, 0.0)
+    joint: Joint | None = None
+
+
+@dataclass(frozen=True)
+class Asset:
+    """One thing that can stand in a scene. The root frame has z up at rest; x is its front where it has one.
+
+    Attributes:
+        name: type name in the catalog.
+        links: root first.
+        zones: named boxes on or in it.
+        grasp: gripper position (m, root frame) and yaw (rad) at which a top-down grasp works, if any.
+        licence: SPDX name.
+        source: where it comes from.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    zones: tuple[Zone, ...] = ()
+    grasp: tuple[Vec3, float] | None = None
+    licence: str = "MIT"
+    source: str = "built-in"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of all parts, in order of first appearance."""
+        return tuple(dict.fromkeys(s.part for link in self.links for s in link.shapes))
+
+    def zone(self, name: str) -> Zone | None:
+        """Return the zone called `name`, or None."""
+        return next((z for z in self.zones if z.name == name), None)
+
+    def digest(self) -> str:
+        """Hash of everything that can change a score, 16 hex digits."""
+        text = repr(self)
+        for link in self.links:
+            for shape in link.shapes:
+                if shape.mesh is not None:
+                    text += shape.mesh.vertices.tobytes().hex() + shape.mesh.faces.tobytes().hex()
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,214 @@
+"""The values that flow from a scenario file to a report.
+
+SI units, radians; quaternions are (w, x, y, z); images are upright RGB uint8; frames are in the names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+ImageArray: TypeAlias = NDArray[np.uint8]
+
+Chunk: TypeAlias = FloatArray
+"""Actions to execute one after the other, shape (k, 7), each component in [-1, 1]:
+three translations, three rotations (axis-angle), gripper (-1 open, +1 closed)."""
+
+Outcome: TypeAlias = Literal["success", "violation", "timeout", "error"]
+
+CONTROL_HZ = 20
+"""Control steps per second."""
+PHYSICS_DT_S = 0.002
+"""Length of one physics step."""
+SUBSTEPS = 25
+"""Physics steps per control step."""
+HORIZON = 600
+"""Control steps after which an episode is a timeout."""
+SETTLE_STEPS = 10
+"""Control steps with an idle, open gripper before time zero; not counted."""
+ACTION_SIZE = 7
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """The identity of an episode: the same key gives the same episode."""
+
+    suite: str
+    task: str
+    level: int
+    seed: int
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.suite}/{self.task}/L{self.level}/seed{self.seed}/{self.index}"
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Position (m) and orientation (w, x, y, z) in the frame that its holder names."""
+
+    pos: tuple[float, float, float]
+    quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A named box that things can be on or in, fixed to a link.
+
+    Attributes:
+        half: half sizes (m).
+        kind: `surface`: things rest on its bottom face; `inside`: things are contained in it.
+    """
+
+    name: str
+    pos: tuple[float, float, float]
+    half: tuple[float, float, float]
+    kind: Literal["surface", "inside"]
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Room a thing takes: horizontal `radius_m` around its root origin, lowest and highest point relative to it (m)."""
+
+    radius_m: float
+    bottom_m: float
+    top_m: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a policy may see; never privileged state.
+
+    Attributes:
+        images: camera name -> (height, width, 3) RGB uint8, upright.
+        state: (8,) end-effector position (m, world), orientation (axis-angle), two finger positions (m).
+        instruction: the task in words.
+        time_s: seconds since the first control step.
+    """
+
+    images: Mapping[str, ImageArray]
+    state: FloatArray
+    instruction: str
+    time_s: float
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One rule that was broken, the first time it was.
+
+    Attributes:
+        rule: the rule instance, as it reads in the scenario, e.g. `(NoContact robot juice_1)`.
+        kind: the constraint word.
+        time_s: simulated seconds since the first control step.
+        step: the control step in which it happened.
+        entities: the entities concerned.
+        link: the robot link that was part of it, if any.
+        value: what was measured, in `unit`.
+        limit: what was allowed, in `unit`.
+    """
+
+    rule: str
+    kind: str
+    time_s: float
+    step: int
+    entities: tuple[str, ...]
+    link: str | None
+    value: float
+    limit: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened, one row per control step (row 0 is the state before the first).
+
+    Attributes:
+        dt_s: seconds between rows.
+        qpos: (n + 1, nq) generalised positions; enough to draw any frame again.
+        eef_pos: (n + 1, 3) end-effector position, world (m).
+        eef_quat: (n + 1, 4) end-effector orientation, world.
+        gripper: (n + 1, 2) finger positions (m).
+        asked: (n, 7) actions the policy asked for.
+        executed: (n, 7) actions that were executed.
+        clearance_m: (n + 1,) smallest distance from the robot or what it holds to any guarded entity; NaN if none.
+        force_n: (n,) largest normal force between the robot and a guarded entity within the step.
+        state_hash: (n + 1,) uint64 hash of the full physics state.
+    """
+
+    dt_s: float
+    qpos: FloatArray
+    eef_pos: FloatArray
+    eef_quat: FloatArray
+    gripper: FloatArray
+    asked: FloatArray
+    executed: FloatArray
+    clearance_m: FloatArray
+    force_n: FloatArray
+    state_hash: NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One judged roll-out.
+
+    Attributes:
+        outcome: `success`: goal reached, no rule broken. `violation`: a rule was broken. `timeout`: neither within
+            the horizon. `error`: the episode could not be judged (never a failure of the policy's skill).
+        steps: control steps executed.
+        goal_reached: whether the goal held at the end, whatever else happened.
+        error_class: for `error`: `policy`, `contract`, `connection`, `unstable`, `scene` or `internal`.
+        error: for `error`: what happened, in words.
+        wall_s: seconds of wall-clock time.
+    """
+
+    key: Key
+    instruction: str
+    outcome: Outcome
+    violations: tuple[Violation, ...]
+    steps: int
+    goal_reached: bool
+    trace: Trace | None
+    error_class: str | None = None
+    error: str | None = None
+    wall_s: float = field(default=0.0, compare=False)
+
+
+class Policy(Protocol):
+    """What is judged. Implementations may also define `attach(env)` to see privileged state (baselines only)
+    and `close()`.
+    """
+
+    def reset(self, instruction: str, rng: np.random.Generator) -> None:
+        """Start an episode."""
+        ...
+
+    def act(self, observation: Observation) -> Chunk:
+        """Return the next actions, shape (k, 7), k >= 1."""
+        ...
+
+
+@dataclass(frozen=True)
+class Keypose:
+    """Where the gripper should be, relative to something in the scene.
+
+    Attributes:
+        frame: `entity`, `entity.part` or `entity.zone`; its position with only the yaw of its orientation (z stays up).
+        pos: metres in that frame, of the grip site.
+        yaw: radians about the vertical, relative to the frame; 0 closes the fingers along the frame's y axis.
+        pitch: radians the fingers are tilted from straight down towards the frame's x axis.
+        gripper: -1 open, +1 closed, on the way to and at the pose.
+        wait_steps: control steps to stay once there (closing a gripper takes about ten).
+    """
+
+    name: str
+    frame: str
+    pos: tuple[float, float, float]
+    yaw: float = 0.0
+    pitch: float = 0.0
+    gripper: float = -1.0
+    wait_steps: int = 0
+    tolerance_m: float = 0.01
