@@ -1,1 +1,1 @@
-"""The data layer."""
+"""What is stored on disk: the run log."""
