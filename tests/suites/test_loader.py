@@ -5,6 +5,7 @@ import pytest
 
 from libero_safety.registry import UnknownNameError
 from libero_safety.suites import SuiteError, load_suite, suites
+from libero_safety.ubddl.reader import UbddlError
 
 STRICT = """
 (define (problem {name})
@@ -58,17 +59,17 @@ def test_without_suite_toml_every_scenario_counts_but_hidden_files(tmp_path: Pat
 def test_levels_and_scenarios_come_from_the_file(tmp_path: Path) -> None:
     task = load_suite(write(tmp_path, "lift.ubddl")).task("lift")
     assert task.levels == (0, 2)
-    assert task.scenario().instruction == "pick up the mug"
+    assert task.scenario(0).instruction == "pick up the mug"
     assert task.scenario(2).instruction == "lift the mug"
     assert task.scenario(2).level == 2
-    with pytest.raises(SuiteError, match=r"lift has no level 1\. Known: 0, 2"):
+    with pytest.raises(UbddlError, match=r"lift has no level 1\. Levels: 0, 2"):
         task.scenario(1)
 
 
 def test_a_foreign_file_is_a_task_with_one_level(tmp_path: Path) -> None:
     task = load_suite(write(tmp_path, "bowl.bddl")).task("bowl")
     assert task.levels == (0,)
-    assert task.scenario().instruction == "pick up the bowl"
+    assert task.scenario(0).instruction == "pick up the bowl"
 
 
 def test_a_single_file_keeps_the_suite_it_is_part_of(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_a_broken_file_breaks_only_its_own_task(tmp_path: Path) -> None:
     (folder / "broken.ubddl").write_text("(define (problem broken) (:ubddl 1)")
     suite = load_suite(folder)
     assert suite.task("good").levels == (0, 2)
-    with pytest.raises(Exception, match=r"broken\.ubddl:1:"):
+    with pytest.raises(UbddlError, match=r"broken\.ubddl:1:"):
         _ = suite.task("broken").levels
 
 

@@ -7,8 +7,8 @@ A suite is a folder that holds one scenario file per task and, mostly, a `suite.
     description = "What this suite asks."   # optional
     tasks = ["pour_the_water", "pass_me_the_hammer"]
 
-Without `suite.toml`, every `*.ubddl` and `*.bddl` in the folder is a task, in alphabetical order. The keyposes of
-a task, where it has any, are in `keyposes/<task>.toml` beside it.
+Without `suite.toml`, every `*.ubddl` and `*.bddl` in the folder is a task, in alphabetical order. Where a task has
+keyposes, they are in `keyposes/<task>.toml` beside it.
 """
 
 import hashlib
@@ -53,18 +53,15 @@ class Task:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The levels that the file defines, ascending; a file in a foreign dialect has level 0 only."""
+        """The levels that the file defines, ascending; a file in a foreign dialect has one."""
         return self._template.levels
 
-    def scenario(self, level: int = 0) -> Scenario:
+    def scenario(self, level: int) -> Scenario:
         """Return the scenario at one level.
 
         Raises:
-            SuiteError: the task has no such level.
+            UbddlError: the file has an error in it, or does not define that level.
         """
-        if level not in self.levels:
-            known = ", ".join(map(str, self.levels))
-            raise SuiteError(f"task {self.suite}/{self.name} has no level {level}. Known: {known}")
         return self._template.at(level)
 
     @property
