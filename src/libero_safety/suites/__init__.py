@@ -7,8 +7,8 @@ A suite is a folder that holds one scenario file per task and, mostly, a `suite.
     description = "What this suite asks."   # optional
     tasks = ["pour_the_water", "pass_me_the_hammer"]
 
-Without `suite.toml`, every `*.ubddl` and `*.bddl` in the folder is a task, in alphabetical order. Where a task has
-keyposes, they are in `keyposes/<task>.toml` beside it.
+Without `suite.toml`, every `*.ubddl` and `*.bddl` in the folder is a task, in alphabetical order. Where a
+task has keyposes, they are in `keyposes/<task>.toml` beside it.
 """
 
 import hashlib
