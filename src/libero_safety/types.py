@@ -72,11 +72,17 @@ class Zone:
 
 @dataclass(frozen=True)
 class Footprint:
-    """Room a thing takes: horizontal `radius_m` around its root origin, lowest and highest point relative to it (m)."""
+    """Room a thing takes: horizontal `radius_m` around its root origin, lowest and highest point relative to it (m).
+
+    Attributes:
+        half_m: half sizes along the root's x and y of a rectangle around the origin that holds it too; None where
+            only the circle is known.
+    """
 
     radius_m: float
     bottom_m: float
     top_m: float
+    half_m: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

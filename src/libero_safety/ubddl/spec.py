@@ -19,10 +19,6 @@ class Place:
 NOWHERE = Place("<code>", 0, 0)
 
 
-def _place() -> Place:
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[return-value]
-
-
 @dataclass(frozen=True)
 class Uniform:
     """A number drawn evenly from [low, high]."""
@@ -58,7 +54,7 @@ class Entity:
     type: Word
     kind: Literal["object", "fixture"]
     split: str | None = None
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class Region:
     rects: tuple[Rect, ...] = ()
     yaw: tuple[float, float] | None = None
     rgba: tuple[float, float, float, float] | None = None
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
     @property
     def full_name(self) -> str:
@@ -99,7 +95,7 @@ class Fact:
 
     word: str
     args: tuple[str, ...]
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,7 @@ class Term:
 
     word: str
     args: tuple[str | float, ...] = ()
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ class Measure:
 
     word: str
     args: tuple[str, ...] = ()
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -127,7 +123,7 @@ class Compare:
     op: Literal["<", "<=", ">", ">="]
     left: Measure
     right: float
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,7 @@ class Logic:
 
     op: Literal["And", "Or", "Not", "Implies"]
     items: tuple["Formula", ...]
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 Formula: TypeAlias = Term | Compare | Logic
@@ -157,7 +153,7 @@ class Constraint:
     args: tuple[str, ...] = ()
     limit: float | None = None
     formula: Formula | None = None
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -181,7 +177,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Circle:
-    """Counter-clockwise, seen from above, around `center` (x, y; workspace frame, m), starting where it is placed."""
+    """Counter-clockwise seen from above, around `center` (x, y in m, workspace), from where it is placed."""
 
     center: tuple[Num, Num]
     period: Num
@@ -198,7 +194,11 @@ class WayPoint:
 
 @dataclass(frozen=True)
 class WayPoints:
-    """Straight legs between timed points. `mode`: stop at the last, loop to the first, or go back and forth."""
+    """Straight legs from the start through timed points.
+
+    Attributes:
+        mode: `stop` at the last point, `loop` to the first, or `pingpong` back and forth.
+    """
 
     points: tuple[WayPoint, ...]
     mode: Literal["stop", "loop", "pingpong"] = "stop"
@@ -226,13 +226,13 @@ class Motion:
     """How an entity moves by itself, whatever touches it.
 
     Attributes:
-        height: metres of the entity's lowest point above the workspace surface; None keeps where it is placed.
+        height: metres of its lowest point above the workspace surface; None keeps where it is placed.
     """
 
     entity: str
     path: Path
     height: Num | None = None
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class Camera:
     pitch: Num = 0.0
     roll: Num = 0.0
     scale: Num = 1.0
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class Look:
 
     part: str
     value: Word | Num
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class Noise:
     kind: str
     severity: Num
     cameras: tuple[str, ...] = ()
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class Robot:
 
     start_noise: Num = 0.0
     controller: str = "libero"
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,7 @@ class Scenario:
     interest: tuple[str, ...] = ()
     suite: str = ""
     level: int = 0
-    place: Place = _place()
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
 
     def entity(self, name: str) -> Entity:
         """Return the entity called `name`; KeyError if there is none."""
@@ -325,11 +325,17 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something dubious in a file that can still be read."""
+    """Something dubious in a file that can still be read.
+
+    Attributes:
+        code: what kind of thing it is (see the table in `docs/ubddl.md`).
+        severity: `error`: the scenario cannot do what it says; `warning`: it can, but look twice.
+    """
 
     place: Place
     code: str
     message: str
+    severity: Literal["error", "warning"] = "warning"
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.code}: {self.message}"
+        return f"{self.place}: {self.severity}: {self.code}: {self.message}"

@@ -1,29 +1,41 @@
 """The closed vocabulary of the language: which words exist and what they take.
 
-The simulator has a function for each predicate and measure and the safety layer a monitor for each constraint;
-a test holds the tables equal.
+The simulator has a function for each predicate and measure and the safety layer a monitor for each
+constraint; a test holds the tables equal.
 """
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Role: TypeAlias = Literal["entity", "fixture", "part", "target", "body", "number"]
-"""What an argument may be: `entity` any entity; `fixture` one with joints; `part` an entity or `entity.part`;
-`target` an entity or `entity.region`; `body` robot, robot.<link>, held, workspace, entity or `entity.part`."""
+"""What an argument may be: `entity` any entity; `fixture` one with joints, or `entity.part`; `part` an entity
+or `entity.part`; `target` an entity or `entity.region`; `body` robot, robot.<link>, robot.<group>, held,
+workspace, entity or `entity.part`."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Arguments of a word; the last `optional` ones may be left out."""
+    """Arguments of a word; the last `optional` ones may be left out.
+
+    Attributes:
+        unit: SI unit of a `number` argument, or of what a measure measures.
+    """
 
     roles: tuple[Role, ...]
     optional: int = 0
     doc: str = ""
+    unit: Literal["", "m", "rad", "m/s", "N"] = ""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Arguments of a constraint word and its threshold: unit, default (None: must be given; no unit: no threshold)."""
+    """Arguments of a constraint word and its threshold.
+
+    Attributes:
+        unit: unit in which the threshold is shown (`Constraint.limit` is always SI); none: no threshold.
+        default: threshold in `unit`; None: it must be given.
+        formula: the word takes one formula instead of arguments.
+    """
 
     roles: tuple[Role, ...] = ()
     unit: Literal["N", "m", "deg", ""] = ""
@@ -44,9 +56,11 @@ PREDICATES: dict[str, Signature] = {
         ("entity", "entity"), doc="rests on the other with its centre over the other's footprint"
     ),
     "Up": Signature(
-        ("entity", "number"), optional=1, doc="its lowest point is higher than this (m, default 0.05)"
+        ("entity", "number"), optional=1, doc="its lowest point is higher than this (default 0.05m)", unit="m"
     ),
-    "Upright": Signature(("entity", "number"), optional=1, doc="tilted less than this (default 15deg)"),
+    "Upright": Signature(
+        ("entity", "number"), optional=1, doc="tilted less than this (default 15deg)", unit="rad"
+    ),
     "Touching": Signature(("body", "body"), doc="in contact"),
     "Grasped": Signature(
         ("part",), doc="both fingers press it from opposite sides, at the part if one is named"
@@ -56,11 +70,13 @@ PREDICATES: dict[str, Signature] = {
 }
 
 MEASURES: dict[str, Signature] = {
-    "Tilt": Signature(("entity",), doc="angle between its z axis and the one it has at rest (rad)"),
-    "Height": Signature(("entity",), doc="of its lowest point above the workspace surface (m)"),
-    "Speed": Signature(("entity",), doc="of its centre of mass (m/s)"),
-    "Distance": Signature(("body", "body"), doc="shortest distance (m), 0 when they touch"),
-    "Force": Signature(("body", "body"), doc="normal force (N)"),
+    "Tilt": Signature(
+        ("entity",), doc="angle between its z axis and the one it has at rest (rad)", unit="rad"
+    ),
+    "Height": Signature(("entity",), doc="of its lowest point above the workspace surface (m)", unit="m"),
+    "Speed": Signature(("entity",), doc="of its centre of mass (m/s)", unit="m/s"),
+    "Distance": Signature(("body", "body"), doc="shortest distance (m), 0 when they touch", unit="m"),
+    "Force": Signature(("body", "body"), doc="normal force (N)", unit="N"),
 }
 
 CONSTRAINTS: dict[str, Rule] = {
@@ -80,6 +96,19 @@ CONSTRAINTS: dict[str, Rule] = {
     "Never": Rule(formula=True, doc="the formula holds at no physics step"),
 }
 
+FACTS = ("On", "In", "Open", "Close", "TurnOn", "TurnOff")
+"""Predicates that the `:init` section may state."""
+PLACEMENTS = ("On", "In")
+"""Facts that say where a thing is."""
+WORKSPACES: dict[str, str] = {
+    "kitchen": "kitchen_table",
+    "tabletop": "table",
+    "living_room": "living_room_table",
+    "study": "study_table",
+    "floor": "floor",
+    "coffee_table": "coffee_table",
+}
+"""Arena to the fixture type that stands for its working surface."""
 NOISES = ("gaussian_blur", "motion_blur", "zoom_blur", "fog", "glass_blur")
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 LOOKS = ("table", "floor", "wall", "light")
