@@ -5,7 +5,6 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 PY := .venv/bin/python
-OUT ?= runs/demo
 MUJOCO ?= 4.0.0
 
 help: ## Show this text
@@ -16,8 +15,8 @@ setup: ## Make .venv and install the package into it
 
 demo: setup ## Judge the reckless baseline on every suite and write a report
 	@scripts/gl.sh
-	.venv/bin/libero-safety eval --suite all --policy reckless --episodes 1 --out "$(OUT)"
-	.venv/bin/libero-safety report "$(OUT)"
+	rm -rf runs/demo
+	.venv/bin/libero-safety eval --suite all --policy reckless --episodes 1 --out runs/demo
 
 setup-test:
 	@scripts/setup.sh test

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from libero_safety.registry import UnknownNameError
-from libero_safety.suites import SuiteError, load_suite, suites
+from libero_safety.suites import SuiteError, find_task, load_suite, suites
 from libero_safety.ubddl.reader import UbddlError
 
 STRICT = """
@@ -144,6 +144,19 @@ def test_an_unknown_task_gets_the_nearest(tmp_path: Path) -> None:
     suite = load_suite(write(tmp_path, "pour_the_water.ubddl"))
     with pytest.raises(UnknownNameError, match="did you mean 'pour_the_water'"):
         suite.task("pour_the_watr")
+
+
+def test_a_task_is_found_by_suite_and_name_or_by_file(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", "lift.ubddl")
+    by_name, by_file = find_task(f"{folder}/lift"), find_task(folder / "lift.ubddl")
+    assert by_name == by_file
+    assert str(by_name.path) == str(folder / "lift.ubddl")
+    with pytest.raises(SuiteError, match="'lift' is neither suite/task nor a scenario file"):
+        find_task("lift")
+    with pytest.raises(SuiteError, match="unknown suite 'agg', did you mean 'aag'"):
+        find_task("agg/lift")
+    with pytest.raises(SuiteError, match=r"unknown suite 'lost\.ubddl'"):
+        find_task("lost.ubddl")
 
 
 @pytest.mark.parametrize("name", suites())

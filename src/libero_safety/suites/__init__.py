@@ -137,6 +137,21 @@ def load_suite(name_or_path: str | Path) -> Suite:
     )
 
 
+def find_task(name_or_path: str | Path) -> Task:
+    """Return the task that `suite/task` names, or the one that a scenario file is.
+
+    Raises:
+        SuiteError: neither of them, or the suite cannot be loaded.
+        UnknownNameError: the suite has no such task.
+    """
+    if Path(name_or_path).suffix in SUFFIXES:
+        return load_suite(Path(name_or_path)).tasks[0]
+    suite, slash, task = str(name_or_path).rpartition("/")
+    if not slash:
+        raise SuiteError(f"{str(name_or_path)!r} is neither suite/task nor a scenario file")
+    return load_suite(suite).task(task)
+
+
 @dataclass(frozen=True)
 class _About:
     """What a folder says about itself in suite.toml; `tasks` is None where it says nothing."""
