@@ -1,6 +1,8 @@
 """The pages: no link leads nowhere, no page is lost."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,14 @@ def test_every_page_is_in_the_index() -> None:
     index = ROOT / "docs" / "README.md"
     pages = {str(page.relative_to(index.parent)) for page in (ROOT / "docs").rglob("*.md")} - {"README.md"}
     assert pages - set(links(index)) == set()
+
+
+@pytest.mark.parametrize(
+    "code", re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+)
+def test_the_python_in_the_readme_runs(code: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
