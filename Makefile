@@ -40,7 +40,7 @@ lint: setup-dev ## Check style and formatting
 	$(PY) -m ruff format --check .
 
 type: setup-dev ## Check types
-	$(PY) -m pyright
+	$(PY) -m pyright --pythonpath $(PY)
 
 build: setup-dev ## Build the wheel and try it in a fresh environment
 	scripts/wheel.sh
