@@ -4,6 +4,9 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from libero_safety.types import FloatArray, Zone
 
 Vec3: TypeAlias = tuple[float, float, float]
@@ -15,11 +18,11 @@ ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "ellipsoi
 
 @dataclass(frozen=True)
 class MeshData:
-    """Triangles: vertices (n, 3) in metres, faces (m, 3), optional texture coordinates (n, 2)."""
+    """Triangles: vertices (n, 3) in metres, faces (m, 3) of vertex numbers, anticlockwise seen from outside."""
 
     name: str
     vertices: FloatArray = field(repr=False)
-    faces: FloatArray = field(repr=False)
+    faces: NDArray[np.int32] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -83,13 +86,15 @@ class Link:
 
 @dataclass(frozen=True)
 class Asset:
-    """One thing that can stand in a scene. The root frame has z up at rest; x is its front where it has one.
+    """One thing that can stand in a scene. The root frame has z up at rest and its origin at the centre of the
+    bounding box, seen from above. Things that LIBERO has too keep LIBERO's orientation, so that its yaw angles transfer.
 
     Attributes:
         name: type name in the catalog.
         links: root first.
         zones: named boxes on or in it.
-        grasp: gripper position (m, root frame) and yaw (rad) at which a top-down grasp works, if any.
+        grasp: gripper position (m, root frame) and yaw (rad) at which a top-down grasp works, if any; yaw 0 closes
+            the fingers along the root frame's y axis.
         licence: SPDX name.
         source: where it comes from.
     """

@@ -1,0 +1,150 @@
+"""Names to assets and arenas.
+
+A type name is the name of a recipe, or of a variant of one: `bottle_of_beer__7` (or `bottle_of_beer_7`, and `1_0` for
+10) is a `bottle_of_beer` of slightly different size and colour, the same for everyone; `NAME_with_hand` is a person's
+hand that holds NAME.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache
+
+from libero_safety.assets.arenas import ARENAS, Arena
+from libero_safety.assets.asset import Asset
+from libero_safety.assets.fixtures import FIXTURES
+from libero_safety.assets.geometry import footprint, scaled, tinted
+from libero_safety.assets.objects.bottles import BOTTLES
+from libero_safety.assets.objects.boxes import BOXES
+from libero_safety.assets.objects.food import FOODS
+from libero_safety.assets.objects.hand import HANDS, with_hand
+from libero_safety.assets.objects.shapes import Recipe
+from libero_safety.assets.objects.tools import TOOLS
+from libero_safety.assets.objects.toys import TOYS
+from libero_safety.assets.objects.vessels import VESSELS
+from libero_safety.errors import LiberoSafetyError
+from libero_safety.registry import near_match
+from libero_safety.types import Footprint, Zone
+
+_VARIANT = re.compile(r"(?P<base>.+?)_{1,2}(?P<number>\d+(?:_\d+)*)")
+_WITH_HAND = "_with_hand"
+_GOLDEN = 0.6180339887498949
+_SIZE_SPREAD = 0.1
+"""Variants are up to half of this larger or smaller."""
+_KEEPS_COLOUR = frozenset(FOODS) | frozenset(HANDS)
+
+
+class UnknownAssetError(LiberoSafetyError):
+    """A type or arena name that the catalog cannot make."""
+
+
+class Catalog:
+    """Everything that scenes can be built from. Assets are made when first asked for, then kept."""
+
+    def __init__(self, recipes: Mapping[str, Recipe] | None = None) -> None:
+        """Use `recipes`, by default the built-in objects and fixtures."""
+        self._recipes = dict(_builtin() if recipes is None else recipes)
+        self._assets: dict[str, Asset] = {}
+        self._footprints: dict[str, Footprint] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of all recipes, sorted; variants and `_with_hand` names are formed from them."""
+        return sorted(self._recipes)
+
+    def arenas(self) -> list[str]:
+        """Return the names of all arenas."""
+        return sorted(self._arenas)
+
+    def is_fixture(self, type_name: str) -> bool:
+        """Return whether a type is furniture or an appliance that stays where it is."""
+        return type_name in FIXTURES
+
+    def asset(self, type_name: str) -> Asset:
+        """Return the asset of a type.
+
+        Raises:
+            UnknownAssetError: no recipe or variant has this name; the message has near names.
+        """
+        if type_name not in self._assets:
+            self._assets[type_name] = self._make(type_name)
+        return self._assets[type_name]
+
+    def arena(self, name: str) -> Arena:
+        """Return an arena.
+
+        Raises:
+            UnknownAssetError: no arena has this name.
+        """
+        if name not in self._arenas:
+            raise UnknownAssetError(
+                f"unknown arena {name!r}{near_match(name, self._arenas)}. Known: {', '.join(self.arenas())}"
+            )
+        return self._arenas[name]
+
+    def footprint(self, type_name: str) -> Footprint:
+        """Return the room that a type takes."""
+        if type_name not in self._footprints:
+            self._footprints[type_name] = footprint(self.asset(type_name))
+        return self._footprints[type_name]
+
+    def zone(self, type_name: str, zone: str) -> Zone | None:
+        """Return a named zone of a type, or None."""
+        return self.asset(type_name).zone(zone)
+
+    def workspace_type(self, arena: str) -> str:
+        """Return the fixture type that means the arena's own surface."""
+        return self.arena(arena).workspace_types[0]
+
+    @cached_property
+    def _arenas(self) -> dict[str, Arena]:
+        return {name: make() for name, make in ARENAS.items()}
+
+    def _make(self, name: str) -> Asset:
+        if name in self._recipes:
+            return self._recipes[name](name)
+        if name.endswith(_WITH_HAND):
+            return with_hand(name, self._part_of(name.removesuffix(_WITH_HAND), name))
+        match = _VARIANT.fullmatch(name)
+        if match is None or match["base"] not in self._recipes:
+            raise self._unknown(name)
+        number = int(match["number"].replace("_", ""))
+        return _variant(self._recipes[match["base"]](name), match["base"], number)
+
+    def _part_of(self, held: str, name: str) -> Asset:
+        try:
+            return self._make(held)
+        except UnknownAssetError:
+            raise self._unknown(name) from None
+
+    def _unknown(self, name: str) -> UnknownAssetError:
+        kin = [n for n in self._recipes if n.split("_")[-1] == name.split("_")[-1]][:8]
+        near = near_match(name, self._recipes)
+        hint = f". Similar: {', '.join(sorted(kin))}" if kin else ""
+        return UnknownAssetError(
+            f"unknown asset type {name!r}{near}{hint}. {len(self._recipes)} types are known; "
+            "numbered variants (NAME__7) and NAME_with_hand are made from them"
+        )
+
+
+def _variant(asset: Asset, base: str, number: int) -> Asset:
+    """Return the asset a little larger or smaller, with other hues unless it is food."""
+    share = number * _GOLDEN % 1.0
+    other = scaled(asset, 1 + _SIZE_SPREAD * (share - 0.5))
+    return replace(other if base in _KEEPS_COLOUR else tinted(other, share), name=asset.name)
+
+
+def _builtin() -> dict[str, Recipe]:
+    tables = (VESSELS, BOTTLES, BOXES, FOODS, TOOLS, TOYS, HANDS, FIXTURES)
+    merged: dict[str, Recipe] = {}
+    for table in tables:
+        twice = merged.keys() & table.keys()
+        if twice:
+            raise LiberoSafetyError(f"asset types defined twice: {', '.join(sorted(twice))}")
+        merged.update(table)
+    return merged
+
+
+@lru_cache(maxsize=1)
+def default_catalog() -> Catalog:
+    """Return the catalog of the built-in assets, the same object every time."""
+    return Catalog()

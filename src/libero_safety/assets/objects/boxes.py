@@ -1,0 +1,147 @@
+"""Boxes, cartons, packets, books and other flat or square things."""
+
+from functools import partial
+
+from libero_safety.assets.asset import Asset, Rgba, Vec3
+from libero_safety.assets.objects.shapes import (
+    BLACK,
+    BLUE,
+    BROWN,
+    CARDBOARD,
+    CLOTH,
+    CREAM,
+    DARK,
+    FILLED,
+    FOOD,
+    GREEN,
+    GREY,
+    GRIPPY,
+    HOLLOW,
+    ORANGE,
+    PAPER,
+    RED,
+    SKY,
+    TEAL,
+    WHITE,
+    WOOD,
+    WOODEN,
+    YELLOW,
+    Recipe,
+    box,
+    disc,
+    solid,
+)
+from libero_safety.types import Zone
+
+
+def packet(
+    name: str, *, half: Vec3, colour: Rgba, label: Rgba, density: float = FOOD, friction: float = GRIPPY
+) -> Asset:
+    """Return a closed packet, one box; the fingers close across its y side."""
+    x, y, z = half
+    shapes = [
+        box("body", half, (0, 0, z), colour, density, friction),
+        box("body", (x * 0.7, y * 0.62, z + 0.0005), (0, 0, z), label, role="visual"),
+        box("body", (x * 0.7, y + 0.0005, z * 0.5), (0, 0, z), label, role="visual"),
+    ]
+    return solid(name, shapes, ((0.0, 0.0, max(z, 2 * z - 0.03)), 0.0))
+
+
+def carton(name: str, *, half_m: float, height_m: float, colour: Rgba, label: Rgba, cap: Rgba) -> Asset:
+    """Return a drink carton: square `body`, `neck` with a gable, screw `cap`."""
+    top = height_m * 0.8
+    shapes = [
+        box("body", (half_m, half_m, top / 2), (0, 0, top / 2), colour, FILLED),
+        box("neck", (half_m, half_m * 0.55, height_m * 0.06), (0, 0, top + height_m * 0.06), colour, HOLLOW),
+        box("neck", (half_m, 0.0025, height_m * 0.05), (0, 0, height_m * 0.95), colour, CARDBOARD),
+        box("body", (half_m * 0.75, half_m + 0.0006, top * 0.32), (0, 0, top * 0.45), label, role="visual"),
+        box("body", (half_m + 0.0006, half_m * 0.75, top * 0.32), (0, 0, top * 0.45), label, role="visual"),
+        disc("cap", half_m * 0.35, top + height_m * 0.1, top + height_m * 0.16, cap, role="visual"),
+    ]
+    return solid(name, shapes, ((0.0, 0.0, top * 0.75), 0.0))
+
+
+def book(name: str, *, width_m: float, height_m: float, thick_m: float, colour: Rgba, upright: bool) -> Asset:
+    """Return a closed book: two `cover` boards, a `spine` and the `pages`. Standing, its covers face +y and -y."""
+    t, board = thick_m / 2, 0.0025
+    x, z = width_m / 2, height_m / 2
+    shapes = [
+        box("pages", (x - 0.003, t - 2 * board, z - 0.002), (0.001, 0, z), WHITE, PAPER),
+        *(box("cover", (x, board, z), (0, side * (t - board), z), colour, PAPER) for side in (1, -1)),
+        box("spine", (board, t - 2 * board, z), (-x + board, 0, z), colour, PAPER),
+    ]
+    if upright:
+        return solid(name, shapes, ((0.0, 0.0, height_m - 0.03), 0.0))
+    flat = [
+        box(
+            s.part,
+            (s.size[0], s.size[2], s.size[1]),
+            (s.pos[0], s.pos[2], s.pos[1]),
+            s.rgba,
+            s.density,
+        )
+        for s in shapes
+    ]
+    return solid(name, flat)
+
+
+def notebook(name: str, *, half: Vec3, colour: Rgba) -> Asset:
+    """Return a notebook lying shut: `cover`, `pages`, and a `spine` of rings along its -y side."""
+    x, y, z = half
+    shapes = [
+        box("cover", (x, y, 0.001), (0, 0, 0.001), colour, PAPER),
+        box("pages", (x - 0.003, y - 0.003, z - 0.002), (0, 0, z), WHITE, PAPER),
+        box("cover", (x, y, 0.001), (0, 0, 2 * z - 0.001), colour, PAPER),
+        box("spine", (x * 0.95, 0.003, z), (0, -y, z), DARK, PAPER),
+    ]
+    zone = Zone("top_side", (0, 0, 2 * z + 0.03), (x, y, 0.03), "surface")
+    return solid(name, shapes, None, [zone])
+
+
+def board(name: str, *, half: Vec3, colour: Rgba) -> Asset:
+    """Return a cutting board: `body` and a `handle` towards +x; zone `top_side`."""
+    x, y, z = half
+    shapes = [
+        box("body", half, (0, 0, z), colour, WOOD),
+        box("handle", (0.04, 0.018, z), (x + 0.04, 0, z), colour, WOOD),
+        disc("handle", 0.008, 2 * z, 2 * z + 0.0005, DARK, xy=(x + 0.06, 0), role="visual"),
+    ]
+    zone = Zone("top_side", (0, 0, 2 * z + 0.03), (x, y, 0.03), "surface")
+    return solid(name, shapes, ((x + 0.04, 0.0, z), 0.0), [zone])
+
+
+def towel(name: str, *, half: Vec3, colour: Rgba, stripe: Rgba) -> Asset:
+    """Return a folded towel as a thin rigid pad: `body` and a thicker `fold` along its -y side, narrow enough to grip."""
+    x, y, z = half
+    shapes = [
+        box("body", half, (0, 0, z), colour, CLOTH),
+        box("fold", (x, 0.02, z * 1.6), (0, -y + 0.02, z * 1.6), colour, CLOTH),
+        box("body", (x * 0.08, y, z + 0.0006), (x * 0.6, 0, z), stripe, role="visual"),
+        box("body", (x * 0.08, y, z + 0.0006), (-x * 0.6, 0, z), stripe, role="visual"),
+    ]
+    return solid(name, shapes)
+
+
+BOXES: dict[str, Recipe] = {
+    "butter": partial(packet, half=(0.038, 0.02, 0.009), colour=YELLOW, label=BLUE),
+    "cream_cheese": partial(packet, half=(0.041, 0.0215, 0.0095), colour=SKY, label=WHITE),
+    "cookies": partial(packet, half=(0.041, 0.031, 0.0095), colour=RED, label=CREAM, density=500),
+    "chocolate_pudding": partial(packet, half=(0.041, 0.024, 0.014), colour=BROWN, label=ORANGE, density=600),
+    "macaroni_and_cheese": partial(
+        packet, half=(0.058, 0.035, 0.014), colour=BLUE, label=YELLOW, density=400
+    ),
+    "popcorn": partial(packet, half=(0.032, 0.021, 0.011), colour=GREEN, label=WHITE, density=400),
+    "brownie": partial(packet, half=(0.03, 0.03, 0.015), colour=BROWN, label=(0.25, 0.13, 0.07, 1.0)),
+    "milk": partial(carton, half_m=0.0275, height_m=0.142, colour=WHITE, label=BLUE, cap=RED),
+    "orange_juice": partial(carton, half_m=0.0275, height_m=0.142, colour=ORANGE, label=WHITE, cap=GREEN),
+    "box_of_vegetable_juice": partial(carton, half_m=0.03, height_m=0.15, colour=GREEN, label=RED, cap=WHITE),
+    "box_of_tea": partial(packet, half=(0.05, 0.03, 0.035), colour=TEAL, label=CREAM, density=250),
+    "black_book": partial(book, width_m=0.11, height_m=0.137, thick_m=0.03, colour=BLACK, upright=True),
+    "yellow_book": partial(book, width_m=0.1, height_m=0.124, thick_m=0.026, colour=YELLOW, upright=True),
+    "red_book": partial(book, width_m=0.12, height_m=0.16, thick_m=0.028, colour=RED, upright=False),
+    "notebook": partial(notebook, half=(0.075, 0.105, 0.007), colour=TEAL),
+    "cutting_board": partial(board, half=(0.13, 0.09, 0.009), colour=WOODEN),
+    "dish_towel": partial(towel, half=(0.09, 0.06, 0.006), colour=CREAM, stripe=RED),
+    "sponge": partial(packet, half=(0.045, 0.03, 0.013), colour=YELLOW, label=GREEN, density=150),
+    "cardboard_box": partial(packet, half=(0.06, 0.035, 0.045), colour=WOODEN, label=GREY, density=150),
+}

@@ -1,0 +1,66 @@
+"""Assets in a bare MuJoCo world, for tests."""
+
+import mujoco
+import numpy as np
+
+from libero_safety.assets.asset import Asset, Shape
+
+_KINDS = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
+    "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+}
+
+
+def add_shape(body: mujoco.MjsBody, shape: Shape) -> None:
+    geom = body.add_geom(type=_KINDS[shape.kind], pos=shape.pos, quat=shape.quat, rgba=shape.rgba)
+    geom.size[: len(shape.size)] = shape.size
+    geom.friction[0] = shape.friction
+    geom.density = 0.0 if shape.role == "visual" else shape.density
+    if shape.role == "visual":
+        geom.contype = geom.conaffinity = 0
+
+
+def add_asset(spec: mujoco.MjSpec, asset: Asset, pos: tuple[float, float, float], free: bool) -> None:
+    """Put `asset` into `spec` with its root frame at `pos`; bodies are called `asset.link`."""
+    root = spec.worldbody.add_body(name=f"{asset.name}.{asset.links[0].name}", pos=pos)
+    if free:
+        root.add_freejoint()
+    for link in asset.links:
+        body = root
+        if link.joint is not None:
+            body = root.add_body(name=f"{asset.name}.{link.name}", pos=link.pos, quat=link.quat)
+            joint = link.joint
+            kind = mujoco.mjtJoint.mjJNT_HINGE if joint.kind == "hinge" else mujoco.mjtJoint.mjJNT_SLIDE
+            made = body.add_joint(
+                name=f"{asset.name}.{joint.name}",
+                type=kind,
+                axis=joint.axis,
+                pos=joint.pos,
+                range=[joint.low, joint.high],
+                limited=True,
+            )
+            made.damping[0] = joint.damping
+            made.frictionloss = joint.friction
+        for shape in link.shapes:
+            add_shape(body, shape)
+
+
+def world() -> mujoco.MjSpec:
+    """Return an empty world with a table top at z = 0: a box, as in the arenas."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.option.timestep = 0.002
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = 10
+    table = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=(0, 0, -0.05))
+    table.size[:] = (20, 20, 0.05)
+    return spec
+
+
+def tilt_deg(quat: np.ndarray) -> float:
+    """Return the angle between a body's z axis and the world's."""
+    w, x, y, z = quat / np.linalg.norm(quat)
+    return float(np.degrees(np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1))))
