@@ -46,7 +46,7 @@ def ldlj(pos: FloatArray, dt_s: float) -> Measure:
     """Log dimensionless jerk of positions (n, 3): -ln(T^3 / v_peak^2 * integral |d3x/dt3|^2 dt).
 
     The variant of the paper: second-order central differences three times, trapezoid rule. Higher is
-    smoother; a minimum-jerk reach gives -ln(720 / 1.875^2) = -5.322. Rescaling time or length changes nothing.
+    smoother; a minimum-jerk reach gives -ln(720 / 1.875^2) = -5.322. Rescaling time or length changes it not.
     """
     reason = _unmeasurable(pos, 4)
     if reason:
