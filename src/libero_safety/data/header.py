@@ -25,6 +25,8 @@ class RunConfig:
         episodes: per task, level and seed.
         horizon: control steps after which an episode is a timeout.
         on_violation: whether the first broken rule ends the episode.
+        image_size: pixels of the square camera images that the policy sees.
+        quality: rendering preset of those images.
         workers: processes; not compared, the result must not depend on it.
     """
 
@@ -37,6 +39,8 @@ class RunConfig:
     horizon: int
     on_violation: OnViolation = "stop"
     policy_options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    image_size: int = 256
+    quality: str = "good"
     workers: int = 1
     command: str = ""
 
@@ -153,6 +157,8 @@ def _config(data: Mapping[str, Any], where: str) -> RunConfig:
         horizon=take(data, "horizon", int, where),
         on_violation=_choice(data, "on_violation", get_args(OnViolation), where),
         policy_options=_mapping(data, "policy_options", where),
+        image_size=take(data, "image_size", int, where),
+        quality=take(data, "quality", str, where),
         workers=take(data, "workers", int, where),
         command=take(data, "command", str, where),
     )
