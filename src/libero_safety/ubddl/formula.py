@@ -18,7 +18,7 @@ _MAX_TILT = math.pi
 
 def unknown(item: Item, kind: str, name: str, known: Iterable[str]) -> UbddlError:
     """Return the error for a word that the vocabulary does not have."""
-    names = sorted(known)
+    names = sorted(set(known))
     return UbddlError(
         item.place, f"unknown {kind} {name!r}{near_match(name, names)}. Known: {', '.join(names)}"
     )

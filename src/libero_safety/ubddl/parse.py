@@ -124,7 +124,7 @@ def _regions(block: Block, node: Node) -> None:
         block.regions[region.full_name] = region
 
 
-def parse_region(item: Item, ranges: str = ":ranges") -> Region:
+def parse_region(item: Item) -> Region:
     """Read `(name (:target t) (:ranges (...)) (:yaw_rotation ((low high))) (:rgba (r g b a)))`."""
     node, name = head_of(item, "a region")
     entries = keyed(node, node.rest, (":target", ":ranges", ":yaw_rotation", ":rgba"))
@@ -133,7 +133,7 @@ def parse_region(item: Item, ranges: str = ":ranges") -> Region:
     return Region(
         name=name,
         target=word(single(entries[":target"], "one name"), what="a target"),
-        rects=tuple(_rects(entries[ranges])) if ranges in entries else (),
+        rects=tuple(_rects(entries[":ranges"])) if ":ranges" in entries else (),
         yaw=_yaw(entries[":yaw_rotation"]) if ":yaw_rotation" in entries else None,
         rgba=_rgba(entries[":rgba"]) if ":rgba" in entries else None,
         place=node.place,

@@ -91,13 +91,14 @@ class Template:
 
 def resolve(base: Block) -> dict[int, Scenario]:
     """Return each level's scenario: 0 as written, every other with its block merged over level 0."""
-    scenarios = {0: _scenario(base, 0)}
+    scenarios = {0: scenario_of(base, 0)}
     for level in sorted(base.levels):
-        scenarios[level] = _scenario(_merge(base, base.levels[level]), level)
+        scenarios[level] = scenario_of(_merge(base, base.levels[level]), level)
     return scenarios
 
 
-def _scenario(block: Block, level: int) -> Scenario:
+def scenario_of(block: Block, level: int) -> Scenario:
+    """Return what a block says as a scenario."""
     if not block.languages:
         raise UbddlError(block.place, "no (:language ...): the policy has to be told something")
     first, *more = block.languages
