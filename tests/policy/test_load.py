@@ -88,6 +88,15 @@ def test_the_built_in_policies_have_names() -> None:
     assert isinstance(make_policy("openpi", url="ws://there:1", replan="3").inner, OpenpiPolicy)
 
 
+def test_files_of_the_built_in_policies_come_as_text(tmp_path: Path) -> None:
+    file = tmp_path / "trace.npz"
+    np.savez(file, executed=np.full((2, 7), 0.5))
+    policy = make_policy("replay", actions=str(file))
+    np.testing.assert_array_equal(policy.act(Observation({}, np.zeros(8), "", 0.0)), np.full((1, 7), 0.5))
+    assert not policy.needs_images
+    make_policy("reckless", keyposes=str(tmp_path / "pour.toml"), gain="2", step_limit="50")
+
+
 def test_an_unknown_policy_gets_the_nearest_name() -> None:
     with pytest.raises(UnknownNameError, match="unknown policy 'recless', did you mean 'reckless'"):
         make_policy("recless")

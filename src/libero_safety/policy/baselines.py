@@ -6,6 +6,7 @@ from typing import Protocol
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from scipy.spatial.transform import Rotation
 
 from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes, world_target
@@ -278,9 +279,10 @@ def _find_keyposes(source: Sequence[Keypose] | Path | None, scenario: Scenario) 
 
 def _load_executed(path: Path) -> FloatArray:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ReplayError(f"{path} is no .npz file")
+        archive: object = np.load(path, allow_pickle=False)
+        if not isinstance(archive, NpzFile):
+            raise ReplayError(f"{path} is no .npz file")
+        with archive:
             if "executed" not in archive:
                 raise ReplayError(
                     f"{path} holds no array 'executed'{near_match('executed', archive.files)}. "
