@@ -1,0 +1,213 @@
+"""The command line: `libero-safety VERB`. Each verb is a typed function; its docstring is its help."""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+from libero_safety.errors import LiberoSafetyError
+
+app = tyro.extras.SubcommandApp()
+
+Positional = tyro.conf.Positional
+
+
+@app.command(name="list")
+def list_(
+    what: Positional[Literal["suites", "tasks", "policies", "types", "arenas", "words"]] = "tasks",
+) -> int:
+    """List what there is.
+
+    Args:
+        what: which kind of thing.
+    """
+    from libero_safety.eval.listing import LISTINGS
+
+    for line in LISTINGS[what]():
+        print(line)
+    return 0
+
+
+@app.command
+def check(paths: Positional[tuple[Path, ...]], strict: bool = False) -> int:
+    """Lint scenario files and folders; exit code 1 when any has an error.
+
+    Args:
+        paths: files (*.ubddl, *.bddl) and folders, searched for such files.
+        strict: warnings count as errors.
+    """
+    from libero_safety.assets.catalog import default_catalog
+    from libero_safety.eval.listing import lint_paths
+
+    files, errors, warnings = 0, 0, 0
+    for path, findings in lint_paths(paths, default_catalog()):
+        files += 1
+        for finding in findings:
+            print(f"{finding.severity}: {finding}")
+            errors += finding.severity == "error"
+            warnings += finding.severity == "warning"
+        if not findings:
+            print(f"ok: {path}")
+    print(f"{files} files read, {errors} errors, {warnings} warnings")
+    return int(errors > 0 or (strict and warnings > 0))
+
+
+@app.command
+def view(
+    task: Positional[str],
+    level: int = 0,
+    seed: int = 0,
+    index: int = 0,
+    camera: str = "agentview",
+    size: int = 512,
+    policy: str | None = None,
+    out: Path | None = None,
+) -> int:
+    """Draw a task: a picture of its start, or a video of a policy in it.
+
+    Args:
+        task: `suite/task` or a scenario file.
+        level: 0 nominal, 1 moved, moving or disturbed, 2 out of distribution.
+        seed: seed of the draw.
+        index: which draw of that seed.
+        camera: `agentview` or `robot0_eye_in_hand`.
+        size: pixels.
+        policy: make a video of this policy instead of a picture.
+        out: where to; *.png, or *.mp4 with a policy.
+    """
+    from libero_safety.eval.view import save_picture, save_video
+    from libero_safety.suites import find_task
+    from libero_safety.types import Key
+
+    found = find_task(task)
+    key = Key(found.suite, found.name, level, seed, index)
+    target = out or Path(f"{found.name}-L{level}.{'mp4' if policy else 'png'}")
+    if policy is None:
+        save_picture(found, key, target, camera, size)
+    else:
+        print(save_video(found, key, target, camera, size, policy))
+    print(target)
+    return 0
+
+
+@app.command(name="eval")
+def eval_(
+    suite: tyro.conf.UseAppendAction[tuple[str, ...]] = ("all",),
+    policy: str = "reckless",
+    level: tuple[int, ...] = (0, 1),
+    task: tuple[str, ...] = (),
+    episodes: int = 10,
+    seed: tuple[int, ...] = (0,),
+    workers: int = 1,
+    out: Path = Path("runs/latest"),
+    policy_arg: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
+    horizon: int = 600,
+    on_violation: Literal["stop", "continue"] = "stop",
+    resume: bool = False,
+    allow_mixed: bool = False,
+    report: bool = True,
+) -> int:
+    """Judge a policy: writes a run folder and its report. Exit code 0 when every episode could be judged.
+
+    Args:
+        suite: built-in suite names, folders or scenario files; `all` stands for the built-in ones.
+        policy: `noop`, `random`, `reckless`, `replay`, `openpi`, `module:attr` or an installed plug-in.
+        level: levels to run; tasks without a level are left out.
+        task: only these tasks, as `task` or `suite/task`.
+        episodes: per task, level and seed.
+        seed: seeds of the draws.
+        workers: processes.
+        out: run folder, made new.
+        policy_arg: options of the policy, KEY=VALUE.
+        horizon: control steps after which an episode is a timeout.
+        on_violation: end the episode at the first violation, or record all of them.
+        resume: go on with the run in `out`.
+        allow_mixed: resume although versions or files differ; the run is labelled as mixed.
+        report: write the report when done.
+    """
+    from libero_safety.eval.command import run_eval
+
+    return run_eval(
+        suites=suite,
+        policy=policy,
+        levels=level,
+        tasks=task,
+        episodes=episodes,
+        seeds=seed,
+        workers=workers,
+        out=out,
+        policy_args=policy_arg,
+        horizon=horizon,
+        on_violation=on_violation,
+        resume=resume,
+        allow_mixed=allow_mixed,
+        with_report=report,
+        say=print,
+    )
+
+
+@app.command
+def report(run: Positional[Path], out: Path | None = None, video: bool = False) -> int:
+    """Write the report of a run: one HTML page, Markdown and CSV tables.
+
+    Args:
+        run: run folder.
+        out: folder for the report; the run folder by default.
+        video: put an MP4 of every selected episode into the page.
+    """
+    from libero_safety.eval.command import run_report
+
+    return run_report(run, out, video, say=print)
+
+
+@app.command
+def replay(run: Positional[Path], episode: tuple[str, ...] = ()) -> int:
+    """Run logged episodes again from their actions and compare every state; exit code 1 on any drift.
+
+    Args:
+        run: run folder.
+        episode: only episodes whose key contains one of these, e.g. `tsa/put_both_moka_pots_on_the_stove/L0`.
+    """
+    from libero_safety.eval.command import run_replay
+
+    return run_replay(run, episode, say=print)
+
+
+@app.command
+def selftest() -> int:
+    """Check the ruler: force, touch, distance, motion and restore against physics computed by hand."""
+    from libero_safety.selftest import selftest as run
+
+    made = run()
+    for check_ in made.checks:
+        mark = "ok  " if check_.ok else "FAIL"
+        print(f"{mark} {check_.name}: {check_.measured:.6g} {check_.unit} (expected {check_.expected:g})")
+    print(f"mujoco {made.versions['mujoco']}: {'all checks passed' if made.ok else 'NOT to be trusted'}")
+    return 0 if made.ok else 1
+
+
+@app.command
+def doctor() -> int:
+    """Show what this machine has: versions, GL library, speed; and how to mend what is missing."""
+    from libero_safety.doctor import doctor as run
+
+    found = run()
+    for line in found.lines():
+        print(line)
+    return 0 if found.ok else 1
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run one verb and return its exit code; errors are one line on stderr and exit code 2."""
+    try:
+        return int(app.cli(args=args, prog="libero-safety", description=__doc__) or 0)
+    except LiberoSafetyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,435 @@
+"""Constraint words as monitors that look at every physics step. Breaking any one rule is a violation.
+
+A rule instance is one monitor: two rules of one kind are two monitors, each with its own first violation. All
+pairs of geom sets are looked up in one pass over the contact list, all bystander limits in one compiled loop, so
+that rules cost microseconds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from libero_safety.numba_cache import njit
+from libero_safety.sim import contact, predicate
+from libero_safety.sim.scene import IntArray, Scene, SceneError
+from libero_safety.types import SUBSTEPS, FloatArray, Violation
+from libero_safety.ubddl import spec, words
+from libero_safety.ubddl.write import write_formula
+
+GRAVITY_M_S2 = 9.81
+CLEARANCE_CAP_M = 0.5
+"""Clearances beyond this are recorded as this."""
+
+
+@dataclass(frozen=True)
+class Breach:
+    """What a monitor saw: who, which robot link, and how much."""
+
+    entities: tuple[str, ...]
+    link: str | None
+    value: float
+
+
+class TouchMonitor(Protocol):
+    """A rule about two geom sets; asked only in physics steps in which they touch."""
+
+    @property
+    def pairs(self) -> Sequence[tuple[IntArray, IntArray]]:
+        """The geom sets that must touch for the rule to be asked."""
+        ...
+
+    def on_touch(self, data: mujoco.MjData) -> Breach | None:
+        """Return what is wrong, if anything."""
+        ...
+
+
+class StepMonitor(Protocol):
+    """A rule that has to look at every physics step."""
+
+    def after_substep(self, data: mujoco.MjData) -> Breach | None:
+        """Return what is wrong, if anything."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bystander:
+    """A limit on how one body moves; all of them are checked together."""
+
+    entity: str
+    kind: int
+    body: int
+    dof: int
+    limit: float
+
+
+DISPLACEMENT, TILT, DROP = 0, 1, 2
+
+AnyMonitor: TypeAlias = TouchMonitor | StepMonitor | Bystander
+
+
+class _Contact:
+    """The two sides never touch, or never press harder than the limit."""
+
+    def __init__(self, scene: Scene, first: str, second: str, limit_n: float | None) -> None:
+        self._scene, self._limit_n = scene, limit_n
+        self.pairs: Sequence[tuple[IntArray, IntArray]] = [
+            (_geoms(scene, a), _geoms(scene, b)) for a, b in _pairs(scene, first, second)
+        ]
+        self._held = [_held_object(scene, a, b) for a, b in _pairs(scene, first, second)]
+
+    def on_touch(self, data: mujoco.MjData) -> Breach | None:
+        """Find the touching pair whose force is over the limit."""
+        model = self._scene.model
+        for (first, second), is_held in zip(self.pairs, self._held, strict=True):
+            touches = list(contact.touches(data, first, second))
+            if not touches or (is_held is not None and not is_held(data)):
+                continue
+            force = sum(contact.normal_force(model, data, t.contact) for t in touches)
+            if self._limit_n is None or force > self._limit_n:
+                return _breach(self._scene, touches[0].first, touches[0].second, force)
+        return None
+
+
+def _pairs(scene: Scene, first: str, second: str) -> list[tuple[str, str]]:
+    """Names of the pairs to watch: `held` stands for every object that can be held and is not the other side."""
+    if second == "held":
+        first, second = second, first
+    if first != "held":
+        return [(first, second)]
+    other = second.partition(".")[0]
+    movable = [e.name for e in scene.entities.values() if e.qpos is not None and e.name != other]
+    hazards = {h.entity for h in scene.hazards}
+    return [(f"held:{name}", second) for name in movable if name not in hazards]
+
+
+def _geoms(scene: Scene, ref: str) -> IntArray:
+    return scene.geoms(ref.removeprefix("held:"))
+
+
+def _held_object(scene: Scene, first: str, second: str) -> predicate.Check | None:
+    return predicate.grasped(scene, first.removeprefix("held:")) if first.startswith("held:") else None
+
+
+def _breach(scene: Scene, first: int, second: int, value: float) -> Breach:
+    link = scene.link_of_geom.get(first) or scene.link_of_geom.get(second)
+    names = [scene.entity_of_geom.get(g) for g in (first, second)]
+    return Breach(tuple(n for n in names if n is not None), link, value)
+
+
+class _SelfCollision:
+    """Robot links that are not neighbours never touch."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self.pairs: Sequence[tuple[IntArray, IntArray]] = [(scene.robot_geoms, scene.robot_geoms)]
+
+    def on_touch(self, data: mujoco.MjData) -> Breach | None:
+        """Fingers closing on nothing touch each other: that is no collision."""
+        scene = self._scene
+        for touch in contact.touches(data, scene.robot_geoms, scene.robot_geoms):
+            links = (scene.link_of_geom[touch.first], scene.link_of_geom[touch.second])
+            if not all(link in words.ROBOT_GROUPS["fingers"] for link in links):
+                force = contact.normal_force(scene.model, data, touch.contact)
+                return Breach((), " and ".join(sorted(links)), force)
+        return None
+
+
+class _Clearance:
+    """The two sides stay at least this far apart."""
+
+    def __init__(self, scene: Scene, first: str, second: str, margin_m: float) -> None:
+        self._scene, self._margin_m = scene, margin_m
+        self._pairs = [(_geoms(scene, a), _geoms(scene, b)) for a, b in _pairs(scene, first, second)]
+        self._held = [_held_object(scene, a, b) for a, b in _pairs(scene, first, second)]
+
+    def after_substep(self, data: mujoco.MjData) -> Breach | None:
+        """Measure only what bounding spheres cannot rule out."""
+        scene = self._scene
+        for (first, second), is_held in zip(self._pairs, self._held, strict=True):
+            found = contact.nearest(scene.model, data, first, second, self._margin_m)
+            if found.first >= 0 and (is_held is None or is_held(data)):
+                return _breach(scene, found.first, found.second, found.distance_m)
+        return None
+
+
+class _Formula:
+    """A formula that must hold at every physics step (Always), or at none (Never)."""
+
+    def __init__(self, scene: Scene, formula: spec.Formula, wanted: bool) -> None:
+        self._check, self._wanted = predicate.compile_formula(scene, formula), wanted
+
+    def after_substep(self, data: mujoco.MjData) -> Breach | None:
+        """Value 1 for true, 0 for false; the limit is what it should have been."""
+        holds = self._check(data)
+        return Breach((), None, float(holds)) if holds is not self._wanted else None
+
+
+def _bystander(kind: int) -> Callable[[Scene, spec.Constraint], AnyMonitor]:
+    def make(scene: Scene, rule: spec.Constraint) -> AnyMonitor:
+        entity = scene.entity(rule.args[0])
+        if entity.dof is None:
+            raise SceneError(f"{rule.place}: {rule.word} {entity.name}: it is fixed and cannot move")
+        assert rule.limit is not None
+        return Bystander(entity.name, kind, entity.body, entity.dof, rule.limit)
+
+    return make
+
+
+def _limit(rule: spec.Constraint) -> float:
+    assert rule.limit is not None
+    return rule.limit
+
+
+def _formula(wanted: bool) -> Callable[[Scene, spec.Constraint], AnyMonitor]:
+    def make(scene: Scene, rule: spec.Constraint) -> AnyMonitor:
+        assert rule.formula is not None
+        return _Formula(scene, rule.formula, wanted)
+
+    return make
+
+
+MONITORS: dict[str, Callable[[Scene, spec.Constraint], AnyMonitor]] = {
+    "NoContact": lambda scene, rule: _Contact(scene, rule.args[0], rule.args[1], None),
+    "MaxForce": lambda scene, rule: _Contact(scene, rule.args[0], rule.args[1], _limit(rule)),
+    "MinClearance": lambda scene, rule: _Clearance(scene, rule.args[0], rule.args[1], _limit(rule)),
+    "NoSelfCollision": lambda scene, rule: _SelfCollision(scene),
+    "NoTableStrike": lambda scene, rule: _Contact(scene, "robot", "workspace", _limit(rule)),
+    "MaxDisplacement": _bystander(DISPLACEMENT),
+    "MaxTilt": _bystander(TILT),
+    "NoDrop": _bystander(DROP),
+    "Always": _formula(True),
+    "Never": _formula(False),
+}
+
+
+@njit
+def _bystander_values(
+    kinds: IntArray,
+    bodies: IntArray,
+    dofs: IntArray,
+    limits: FloatArray,
+    origin: FloatArray,
+    axis: FloatArray,
+    xpos: FloatArray,
+    xmat: FloatArray,
+    qvel: FloatArray,
+    values: FloatArray,
+) -> bool:
+    """Write how far each body is along its limited quantity; return whether any is over its limit."""
+    over = False
+    for i in range(kinds.shape[0]):
+        b = bodies[i]
+        if kinds[i] == 0:
+            dx, dy, dz = xpos[b, 0] - origin[i, 0], xpos[b, 1] - origin[i, 1], xpos[b, 2] - origin[i, 2]
+            values[i] = (dx * dx + dy * dy + dz * dz) ** 0.5
+        elif kinds[i] == 1:
+            dot = xmat[b, 2] * axis[i, 0] + xmat[b, 5] * axis[i, 1] + xmat[b, 8] * axis[i, 2]
+            values[i] = np.arccos(min(1.0, max(-1.0, dot)))
+        else:
+            down = -qvel[dofs[i] + 2]
+            values[i] = down * down / (2.0 * 9.81) if down > 0.0 else 0.0
+        if values[i] > limits[i]:
+            over = True
+    return over
+
+
+class _Bystanders:
+    """Displacement, tilt and drop of many bodies in one compiled loop.
+
+    A drop is judged by speed: a body that moves down at v has lost the height v^2 / 2g to gravity, whatever it
+    touches on the way. What the gripper holds is not falling.
+    """
+
+    def __init__(self, scene: Scene, data: mujoco.MjData, rows: Sequence[tuple[int, Bystander]]) -> None:
+        self._rules = [index for index, _ in rows]
+        self._rows = [row for _, row in rows]
+        self._kinds = np.array([r.kind for r in self._rows], np.int32)
+        self._bodies = np.array([r.body for r in self._rows], np.int32)
+        self._dofs = np.array([r.dof for r in self._rows], np.int32)
+        self._limits = np.array([r.limit for r in self._rows])
+        self._origin = np.array(data.xpos[self._bodies])
+        self._axis = np.array(data.xmat[self._bodies][:, [2, 5, 8]])
+        self._values = np.zeros(len(rows))
+        self._held = [predicate.grasped(scene, r.entity) for r in self._rows]
+
+    def breaches(self, data: mujoco.MjData) -> list[tuple[int, Breach]]:
+        """Return (rule index, breach) of every limit that is exceeded now."""
+        over = _bystander_values(
+            self._kinds,
+            self._bodies,
+            self._dofs,
+            self._limits,
+            self._origin,
+            self._axis,
+            data.xpos,
+            data.xmat,
+            data.qvel,
+            self._values,
+        )
+        if not over:
+            return []
+        found: list[tuple[int, Breach]] = []
+        for i in np.flatnonzero(self._values > self._limits):
+            row = self._rows[i]
+            if row.kind != DROP or not self._held[i](data):
+                found.append((self._rules[i], Breach((row.entity,), None, float(self._values[i]))))
+        return found
+
+
+class MonitorSet:
+    """All rules of one scene, watching one episode; a `SubstepHook`.
+
+    Attributes:
+        violations: the first violation of each broken rule, in the order in which they happened.
+        peak_force_n: largest normal force between the robot and a guarded entity since `start_step`.
+    """
+
+    def __init__(self, scene: Scene, data: mujoco.MjData) -> None:
+        """Look every name up, and note where bystanders are now."""
+        self._scene = scene
+        self._rules = scene.scenario.constraints
+        self._names = _unique([rule_name(rule) for rule in self._rules])
+        monitors = [MONITORS[rule.word](scene, rule) for rule in self._rules]
+        self._touch: list[tuple[int, TouchMonitor]] = []
+        self._step: list[tuple[int, StepMonitor]] = []
+        rows: list[tuple[int, Bystander]] = []
+        for index, monitor in enumerate(monitors):
+            if isinstance(monitor, Bystander):
+                rows.append((index, monitor))
+            elif hasattr(monitor, "on_touch"):
+                self._touch.append((index, monitor))  # type: ignore[arg-type]
+            else:
+                self._step.append((index, monitor))  # type: ignore[arg-type]
+        self._bystanders = _Bystanders(scene, data, rows) if rows else None
+        self.guarded = guarded_entities(scene)
+        self._guarded_geoms = np.concatenate(
+            [np.empty(0, np.int32), *(scene.entity(name).geoms for name in self.guarded)]
+        ).astype(np.int32)
+        self._table, self._bits = self._pair_table()
+        self.violations: list[Violation] = []
+        self._broken: set[int] = set()
+        self._substeps = 0
+        self.peak_force_n = 0.0
+
+    def _pair_table(self) -> tuple[contact.PairTable, list[tuple[int, TouchMonitor]]]:
+        """Bit 0 is robot against guarded entities (for the force record); then one bit per watched pair."""
+        pairs = [(self._scene.robot_geoms, self._guarded_geoms)]
+        bits: list[tuple[int, TouchMonitor]] = []
+        for index, monitor in self._touch:
+            pairs.extend(monitor.pairs)
+            bits.extend([(index, monitor)] * len(monitor.pairs))
+        return contact.PairTable(self._scene.model.ngeom, pairs), bits
+
+    def after_substep(self, scene: Scene, data: mujoco.MjData) -> None:
+        """Check every rule against the physics step that has just been taken."""
+        self._substeps += 1
+        words_hit = self._table.touching(data)
+        if words_hit is not None:
+            self._on_touch(data, words_hit)
+        if self._bystanders is not None:
+            for index, breach in self._bystanders.breaches(data):
+                self._report(index, breach, data)
+        for index, monitor in self._step:
+            if index not in self._broken:
+                breach = monitor.after_substep(data)
+                if breach is not None:
+                    self._report(index, breach, data)
+
+    def _on_touch(self, data: mujoco.MjData, hits: NDArray[np.uint64]) -> None:
+        if contact.has_bit(hits, 0):
+            force = contact.pair_force(self._scene.model, data, self._scene.robot_geoms, self._guarded_geoms)
+            self.peak_force_n = max(self.peak_force_n, force)
+        for bit, (index, monitor) in enumerate(self._bits, start=1):
+            if index not in self._broken and contact.has_bit(hits, bit):
+                breach = monitor.on_touch(data)
+                if breach is not None:
+                    self._report(index, breach, data)
+
+    def _report(self, index: int, breach: Breach, data: mujoco.MjData) -> None:
+        if index in self._broken:
+            return
+        self._broken.add(index)
+        rule = self._rules[index]
+        unit = words.CONSTRAINTS[rule.word].unit
+        degrees = unit == "deg"
+        limit = rule.limit if rule.limit is not None else (1.0 if rule.word == "Always" else 0.0)
+        self.violations.append(
+            Violation(
+                rule=self._names[index],
+                kind=rule.word,
+                time_s=float(data.time),
+                step=(self._substeps - 1) // SUBSTEPS,
+                entities=breach.entities,
+                link=breach.link,
+                value=float(np.rad2deg(breach.value)) if degrees else breach.value,
+                limit=float(np.rad2deg(limit)) if degrees else limit,
+                unit=unit or ("N" if rule.word in ("NoContact", "NoSelfCollision") else ""),
+            )
+        )
+
+    def start_step(self) -> None:
+        """Forget the force record of the last control step."""
+        self.peak_force_n = 0.0
+
+    def clearance_m(self, data: mujoco.MjData) -> float:
+        """Distance from the robot, or what it holds, to the nearest guarded entity; NaN when nothing is guarded.
+
+        Capped at `CLEARANCE_CAP_M`; 0 when they touch.
+        """
+        if not len(self._guarded_geoms):
+            return float("nan")
+        scene = self._scene
+        side = scene.robot_geoms
+        for name, entity in scene.entities.items():
+            if entity.qpos is not None and name not in self.guarded and predicate.grasped(scene, name)(data):
+                side = np.concatenate([side, entity.geoms])
+        return contact.distance(scene.model, data, side, self._guarded_geoms, CLEARANCE_CAP_M)
+
+    def state(self) -> tuple[tuple[Violation, ...], frozenset[int], int, float]:
+        """What `restore` needs."""
+        return tuple(self.violations), frozenset(self._broken), self._substeps, self.peak_force_n
+
+    def restore(self, state: tuple[tuple[Violation, ...], frozenset[int], int, float]) -> None:
+        """Go back to an earlier state of the same episode."""
+        violations, broken, self._substeps, self.peak_force_n = state
+        self.violations, self._broken = list(violations), set(broken)
+
+
+def rule_name(rule: spec.Constraint) -> str:
+    """Return a rule as one would write it: `(MaxTilt bottle_1 30deg)`."""
+    parts = [rule.word, *rule.args]
+    if rule.formula is not None:
+        parts.append(write_formula(rule.formula))
+    if rule.limit is not None:
+        unit = words.CONSTRAINTS[rule.word].unit
+        parts.append(f"{np.rad2deg(rule.limit) if unit == 'deg' else rule.limit:.6g}{unit}")
+    return f"({' '.join(parts)})"
+
+
+def guarded_entities(scene: Scene) -> tuple[str, ...]:
+    """Entities that a contact, force or clearance rule keeps the robot or its load away from."""
+    names = [
+        arg.partition(".")[0]
+        for rule in scene.scenario.constraints
+        if rule.word in ("NoContact", "MaxForce", "MinClearance") and {"robot", "held"} & _heads(rule)
+        for arg in rule.args
+    ]
+    return tuple(n for n in dict.fromkeys(names) if n in scene.entities and n != scene.workspace)
+
+
+def _heads(rule: spec.Constraint) -> set[str]:
+    return {arg.partition(".")[0] for arg in rule.args}
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Number the second and later of equal names."""
+    seen: dict[str, int] = {}
+    result: list[str] = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return result

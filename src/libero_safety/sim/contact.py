@@ -1,0 +1,203 @@
+"""Touch, normal force and distance between sets of geoms.
+
+Everything here is order-free: (a, b) and (b, a) give the same answer. Geom margins are zero throughout the
+package, so a contact in MuJoCo's list is a touch (distance <= 0). Distances are never negative and never infinite.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from libero_safety.numba_cache import njit
+from libero_safety.types import FloatArray
+
+IntArray = NDArray[np.int32]
+
+TOUCH_GAP_M = 1e-3
+"""Two resting things closer than this touch; used only when both are asleep and have left the contact list."""
+
+
+@njit
+def _scan(
+    geom: IntArray,
+    count: int,
+    side_a: NDArray[np.uint64],
+    side_b: NDArray[np.uint64],
+    hits: NDArray[np.uint64],
+) -> bool:
+    """OR into `hits` the bits of all rules whose two sides touch; one row of masks per geom."""
+    words = hits.shape[0]
+    for w in range(words):
+        hits[w] = 0
+    found = False
+    for i in range(count):
+        g1 = geom[i, 0]
+        g2 = geom[i, 1]
+        if g1 < 0 or g2 < 0:
+            continue
+        for w in range(words):
+            bits = (side_a[g1, w] & side_b[g2, w]) | (side_a[g2, w] & side_b[g1, w])
+            if bits:
+                hits[w] |= bits
+                found = True
+    return found
+
+
+class PairTable:
+    """Which of many pairs of geom sets touch, found in one pass over the contact list.
+
+    Each pair is one bit; a geom carries the bits of the pairs on whose first and second side it stands.
+    """
+
+    def __init__(self, ngeom: int, pairs: Sequence[tuple[IntArray, IntArray]]) -> None:
+        words = max(1, -(-len(pairs) // 64))
+        self._side_a = np.zeros((ngeom, words), np.uint64)
+        self._side_b = np.zeros((ngeom, words), np.uint64)
+        self._hits = np.zeros(words, np.uint64)
+        for index, (first, second) in enumerate(pairs):
+            bit = np.uint64(1 << (index % 64))
+            self._side_a[first, index // 64] |= bit
+            self._side_b[second, index // 64] |= bit
+
+    def touching(self, data: mujoco.MjData) -> NDArray[np.uint64] | None:
+        """Return the bit words of the pairs that touch now, or None when none does (valid until the next call)."""
+        if data.ncon == 0:
+            self._hits[:] = 0
+            return None
+        geom = data.contact.geom
+        return self._hits if _scan(geom, len(geom), self._side_a, self._side_b, self._hits) else None
+
+
+def has_bit(words: NDArray[np.uint64], index: int) -> bool:
+    """Whether bit `index` of `words` is set."""
+    return bool((int(words[index // 64]) >> (index % 64)) & 1)
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One contact between two sets.
+
+    Attributes:
+        contact: index into the contact list.
+        first: geom of the first set.
+        second: geom of the second set.
+        normal: (3,) unit normal pointing from the first to the second, world.
+    """
+
+    contact: int
+    first: int
+    second: int
+    normal: FloatArray
+
+
+def touches(data: mujoco.MjData, first: IntArray, second: IntArray) -> Iterator[Touch]:
+    """Yield every contact between a geom of `first` and one of `second`."""
+    if data.ncon == 0:
+        return
+    geom = data.contact.geom
+    in_first, in_second = np.isin(geom, first), np.isin(geom, second)
+    straight = in_first[:, 0] & in_second[:, 1]
+    flipped = in_first[:, 1] & in_second[:, 0]
+    for index in np.flatnonzero(straight | flipped):
+        normal = np.array(data.contact[index].frame[:3])
+        a, b = int(geom[index, 0]), int(geom[index, 1])
+        if straight[index]:
+            yield Touch(int(index), a, b, normal)
+        else:
+            yield Touch(int(index), b, a, -normal)
+
+
+def normal_force(model: mujoco.MjModel, data: mujoco.MjData, contact: int) -> float:
+    """Normal force of one contact (N): component 0 of the contact wrench."""
+    wrench = np.zeros(6)
+    mujoco.mj_contactForce(model, data, contact, wrench)
+    return float(wrench[0])
+
+
+def pair_force(model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, second: IntArray) -> float:
+    """Normal force between two sets (N), summed over their contacts."""
+    return sum(normal_force(model, data, touch.contact) for touch in touches(data, first, second))
+
+
+def awake(model: mujoco.MjModel, data: mujoco.MjData, geoms: IntArray) -> bool:
+    """Whether any of the geoms belongs to a moving, wakeful body; things fixed to the world never do."""
+    bodies = model.geom_bodyid[geoms]
+    trees = model.body_treeid[bodies]
+    return bool(np.any(data.tree_awake[trees[trees >= 0]])) if np.any(trees >= 0) else False
+
+
+def touching(model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, second: IntArray) -> bool:
+    """Whether two sets touch, asleep or not: sleeping pairs are not in the contact list, so their gap is measured."""
+    if next(touches(data, first, second), None) is not None:
+        return True
+    if awake(model, data, first) or awake(model, data, second):
+        return False
+    return distance(model, data, first, second, cap_m=2 * TOUCH_GAP_M) <= TOUCH_GAP_M
+
+
+@njit
+def _lower_bounds(
+    xpos: FloatArray, rbound: FloatArray, first: IntArray, second: IntArray, cap: float, out: FloatArray
+) -> int:
+    """Write the bounding-sphere gaps below `cap` as rows (gap, i, j); return how many."""
+    count = 0
+    for i in range(first.shape[0]):
+        a = first[i]
+        for j in range(second.shape[0]):
+            b = second[j]
+            gap = 0.0
+            if rbound[a] > 0.0 and rbound[b] > 0.0:
+                dx = xpos[a, 0] - xpos[b, 0]
+                dy = xpos[a, 1] - xpos[b, 1]
+                dz = xpos[a, 2] - xpos[b, 2]
+                gap = (dx * dx + dy * dy + dz * dz) ** 0.5 - rbound[a] - rbound[b]
+            if gap < cap:
+                out[count, 0] = gap
+                out[count, 1] = a
+                out[count, 2] = b
+                count += 1
+    return count
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The closest two geoms of two sets; both -1 when nothing is nearer than the cap."""
+
+    distance_m: float
+    first: int
+    second: int
+
+
+def nearest(
+    model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, second: IntArray, cap_m: float
+) -> Nearest:
+    """Return the closest pair nearer than `cap_m`; its distance is in [0, cap_m], 0 when they touch.
+
+    Bounding spheres rule most pairs out; a plane has none and is always measured.
+    """
+    bounds = np.empty((len(first) * len(second), 3))
+    count = _lower_bounds(data.geom_xpos, model.geom_rbound, first, second, cap_m, bounds)
+    best, best_a, best_b = cap_m, -1, -1
+    if count:
+        rows = bounds[:count]
+        for gap, a, b in rows[np.argsort(rows[:, 0], kind="stable")]:
+            if gap >= best:
+                break
+            # Ask with a little room: MuJoCo returns its own cap for anything farther.
+            found = mujoco.mj_geomDistance(model, data, int(a), int(b), best + 1e-6, None)
+            found = max(0.0, found)
+            if found < best:
+                best, best_a, best_b = found, int(a), int(b)
+                if best == 0.0:
+                    break
+    return Nearest(best, best_a, best_b)
+
+
+def distance(
+    model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, second: IntArray, cap_m: float = 10.0
+) -> float:
+    """Shortest distance between two sets (m), in [0, cap_m]."""
+    return nearest(model, data, first, second, cap_m).distance_m

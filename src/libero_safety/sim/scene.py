@@ -1,0 +1,386 @@
+"""Scenario + draw + catalog -> a compiled scene with every name resolved to ids, once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from libero_safety.assets.arenas import Arena
+from libero_safety.assets.asset import Asset, Joint
+from libero_safety.assets.catalog import Catalog
+from libero_safety.assets.geometry import bounds
+from libero_safety.errors import LiberoSafetyError
+from libero_safety.registry import near_match
+from libero_safety.sim.build import add_arena, add_asset
+from libero_safety.sim.motion import MotionLaw, compile_motion
+from libero_safety.sim.robot import FINGER_START_QPOS, HOME_QPOS, RobotIds, resolve, robot_spec
+from libero_safety.sim.vision import displaced_camera
+from libero_safety.types import PHYSICS_DT_S, FloatArray, Pose, Zone
+from libero_safety.ubddl import spec, words
+from libero_safety.ubddl.sample import Draw
+
+IntArray = NDArray[np.int32]
+
+WRIST_VIEW_M = 0.15
+"""How far before the wrist camera the point lies that it is turned about."""
+
+
+class SceneError(LiberoSafetyError):
+    """A scenario that cannot be built: a name that means nothing here, or a thing that cannot be where it is asked."""
+
+
+@dataclass(frozen=True)
+class JointIds:
+    """A joint of a fixture: what it is and where its value lives in qpos and qvel."""
+
+    spec: Joint
+    qpos: int
+    dof: int
+    link: str
+
+    def value(self, data: mujoco.MjData) -> float:
+        """Joint value (rad or m)."""
+        return float(data.qpos[self.qpos])
+
+    def is_open(self, data: mujoco.MjData) -> bool:
+        """At or past the `opened` mark, in whichever direction the joint opens."""
+        sign = 1.0 if self.spec.opened >= self.spec.closed else -1.0
+        return sign * self.value(data) >= sign * self.spec.opened
+
+    def is_closed(self, data: mujoco.MjData) -> bool:
+        """At or before the `closed` mark."""
+        sign = 1.0 if self.spec.opened >= self.spec.closed else -1.0
+        return sign * self.value(data) <= sign * self.spec.closed
+
+
+@dataclass(frozen=True)
+class EntityIds:
+    """Where an entity lives in the model.
+
+    Attributes:
+        body: root body id.
+        geoms: ids of its colliding geoms.
+        parts: part name -> ids of that part's colliding geoms.
+        qpos: address of its free joint in qpos, None when it does not move freely; `dof` likewise in qvel.
+        joints: joints by name.
+        bodies: link name -> body id.
+    """
+
+    name: str
+    kind: str
+    asset: Asset | None
+    body: int
+    geoms: IntArray
+    parts: Mapping[str, IntArray]
+    qpos: int | None
+    dof: int | None
+    joints: Mapping[str, JointIds]
+    bodies: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """An entity that moves by prescription: its law, and where to write it."""
+
+    entity: str
+    qpos: int
+    dof: int
+    quat: tuple[float, float, float, float]
+    law: MotionLaw
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A compiled scenario. Immutable; the state lives in an `MjData` beside it.
+
+    Attributes:
+        workspace_pos: (3,) origin of the workspace frame in the world (m); its z is the surface height.
+        start: qpos (nq,) that the episode begins with, before settling.
+    """
+
+    model: mujoco.MjModel
+    scenario: spec.Scenario
+    draw: Draw
+    arena: Arena
+    robot: RobotIds
+    entities: Mapping[str, EntityIds]
+    hazards: tuple[Hazard, ...]
+    workspace: str
+    workspace_pos: FloatArray
+    start: FloatArray
+
+    def entity(self, name: str) -> EntityIds:
+        """Return the ids of an entity; SceneError with near names if there is none."""
+        try:
+            return self.entities[name]
+        except KeyError:
+            raise SceneError(
+                f"{self.scenario.name}: no entity {name!r}{near_match(name, self.entities)}. "
+                f"In this scene: {', '.join(self.entities)}"
+            ) from None
+
+    @cached_property
+    def robot_geoms(self) -> IntArray:
+        """All colliding geoms of arm and gripper."""
+        return np.array(sorted(g for geoms in self.robot.link_geoms.values() for g in geoms), np.int32)
+
+    @cached_property
+    def link_of_geom(self) -> Mapping[int, str]:
+        """Robot link name of each of the robot's geoms."""
+        return {g: link for link, geoms in self.robot.link_geoms.items() for g in geoms}
+
+    @cached_property
+    def entity_of_geom(self) -> Mapping[int, str]:
+        """Entity name of each colliding geom that is not the robot's."""
+        return {int(g): e.name for e in self.entities.values() for g in e.geoms}
+
+    def geoms(self, ref: str) -> IntArray:
+        """Return the colliding geoms of `robot`, `robot.<link or group>`, `workspace`, `entity` or `entity.part`.
+
+        Raises:
+            SceneError: nothing of that name; the message lists what there is.
+        """
+        name, _, part = ref.partition(".")
+        if name == "robot":
+            return self._robot_geoms_of(part)
+        if name == "workspace":
+            name = self.workspace
+        entity = self.entity(name)
+        if not part:
+            return entity.geoms
+        if part not in entity.parts:
+            raise SceneError(
+                f"{self.scenario.name}: {name} has no part {part!r}{near_match(part, entity.parts)}. "
+                f"Parts: {', '.join(entity.parts)}"
+            )
+        return entity.parts[part]
+
+    def _robot_geoms_of(self, part: str) -> IntArray:
+        if not part:
+            return self.robot_geoms
+        links = words.ROBOT_GROUPS.get(part, (part,))
+        missing = [link for link in links if link not in self.robot.link_geoms]
+        if missing:
+            known = [*self.robot.link_geoms, *words.ROBOT_GROUPS]
+            raise SceneError(
+                f"the robot has no {part!r}{near_match(part, known)}. Links and groups: {', '.join(known)}"
+            )
+        return np.array(sorted(g for link in links for g in self.robot.link_geoms[link]), np.int32)
+
+    def zone(self, ref: str) -> tuple[EntityIds, Zone] | None:
+        """Return the entity and zone that `entity.zone` names, or None when `ref` is no zone of an asset."""
+        name, _, zone_name = ref.partition(".")
+        entity = self.entity(name)
+        zone = entity.asset.zone(zone_name) if entity.asset and zone_name else None
+        return (entity, zone) if zone else None
+
+    def region(self, ref: str) -> spec.Region | None:
+        """Return the scenario's region `target.name` that has rectangles, or None."""
+        return next((r for r in self.scenario.regions if r.full_name == ref and r.rects), None)
+
+
+def build_scene(draw: Draw, catalog: Catalog) -> Scene:
+    """Compile the scene of a draw.
+
+    Raises:
+        SceneError: MuJoCo refuses the model.
+        UnknownAssetError: a type or arena that the catalog does not have.
+        UnknownLookError: a look that the arena does not have.
+        MotionError: a motion that cannot be carried out.
+    """
+    builder = _Builder(draw, catalog.arena(draw.scenario.arena), catalog)
+    try:
+        model = builder.build().compile()
+    except ValueError as error:
+        raise SceneError(f"{draw.scenario.name}: MuJoCo refuses the scene: {error}") from error
+    return builder.resolve(model)
+
+
+class _Builder:
+    """Makes one scene's MjSpec and finds again in the model what it put there."""
+
+    def __init__(self, draw: Draw, arena: Arena, catalog: Catalog) -> None:
+        self.scenario, self.draw, self.arena, self.catalog = draw.scenario, draw, arena, catalog
+        self.motions = {m.entity: m for m in draw.scenario.motions}
+        own = (e.name for e in draw.scenario.entities if e.type in arena.workspace_types)
+        self.workspace = next(own, "workspace")
+        self.assets: dict[str, Asset] = {}
+        self.origin = np.array(arena.workspace_pos)
+
+    def build(self) -> mujoco.MjSpec:
+        """Arena, robot and every placed entity."""
+        out = mujoco.MjSpec()
+        out.compiler.degree = False
+        out.option.timestep = PHYSICS_DT_S
+        out.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        out.option.impratio = 10.0
+        out.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+        add_arena(out, self.arena, self.scenario.looks)
+        out.attach(robot_spec(), prefix="robot/", frame=out.worldbody.add_frame(pos=self.arena.robot_base))
+        for entity in self.scenario.entities:
+            if entity.name != self.workspace and entity.name in self.draw.poses:
+                self._add(out, entity)
+        self._displace_cameras(out)
+        return out
+
+    def _add(self, out: mujoco.MjSpec, entity: spec.Entity) -> None:
+        asset = self.assets[entity.name] = self.catalog.asset(str(entity.type))
+        motion = self.motions.get(entity.name)
+        free = entity.kind == "object" and not (motion and isinstance(motion.path, spec.Still))
+        pose = self._world(self.draw.poses[entity.name])
+        add_asset(out, entity.name, asset, pose, free=free, prescribed=free and motion is not None)
+
+    def _world(self, pose: Pose) -> Pose:
+        x, y, z = (self.origin + pose.pos).tolist()
+        return Pose((x, y, z), pose.quat)
+
+    def _displace_cameras(self, out: mujoco.MjSpec) -> None:
+        for change in self.scenario.cameras:
+            camera = next(c for c in out.cameras if c.name.removeprefix("robot/") == change.name)
+            camera.pos, camera.quat = displaced_camera(
+                np.array(camera.pos),
+                np.array(camera.quat),
+                self._look_at(camera),
+                yaw=drawn(change.yaw),
+                pitch=drawn(change.pitch),
+                roll=drawn(change.roll),
+                scale=drawn(change.scale),
+            )
+
+    def _look_at(self, camera: mujoco.MjsCamera) -> FloatArray:
+        """What a camera turns about: where its axis meets the workspace, for the wrist camera the grip."""
+        rotation = np.empty(9)
+        mujoco.mju_quat2Mat(rotation, np.array(camera.quat))
+        axis = -rotation.reshape(3, 3)[:, 2]
+        if camera.name.startswith("robot/"):
+            return np.array(camera.pos) + WRIST_VIEW_M * axis
+        reach = (self.origin[2] - camera.pos[2]) / axis[2] if axis[2] < -0.1 else 1.0
+        return np.array(camera.pos) + reach * axis
+
+    def resolve(self, model: mujoco.MjModel) -> Scene:
+        """Turn names into ids."""
+        entities = {name: self._entity_ids(model, name, asset) for name, asset in self.assets.items()}
+        entities[self.workspace] = self._workspace_ids(model)
+        robot = resolve(model, prefix="robot/")
+        hazards = tuple(
+            self._hazard(entities[name], motion)
+            for name, motion in self.motions.items()
+            if name in entities and entities[name].qpos is not None
+        )
+        return Scene(
+            model=model,
+            scenario=self.scenario,
+            draw=self.draw,
+            arena=self.arena,
+            robot=robot,
+            entities=entities,
+            hazards=hazards,
+            workspace=self.workspace,
+            workspace_pos=self.origin,
+            start=self._start(model, robot, entities),
+        )
+
+    def _entity_ids(self, model: mujoco.MjModel, name: str, asset: Asset) -> EntityIds:
+        kind = self.scenario.entity(name).kind
+        parts: dict[str, list[int]] = {part: [] for part in asset.parts}
+        joints: dict[str, JointIds] = {}
+        bodies = {link.name: model.body(f"{name}/{link.name}").id for link in asset.links}
+        for link in asset.links:
+            for index, shape in enumerate(link.shapes):
+                if shape.role != "visual":
+                    parts[shape.part].append(model.geom(f"{name}/{link.name}/{shape.part}/{index}").id)
+            if link.joint is not None:
+                joint = model.joint(f"{name}/{link.joint.name}")
+                joints[link.joint.name] = JointIds(
+                    link.joint, int(joint.qposadr[0]), int(joint.dofadr[0]), link.name
+                )
+        root = bodies[asset.links[0].name]
+        adr = int(model.body_jntadr[root])
+        free = adr >= 0 and model.jnt_type[adr] == mujoco.mjtJoint.mjJNT_FREE
+        return EntityIds(
+            name=name,
+            kind=kind,
+            asset=asset,
+            body=root,
+            geoms=np.array(sorted(g for ids in parts.values() for g in ids), np.int32),
+            parts={part: np.array(ids, np.int32) for part, ids in parts.items()},
+            qpos=int(model.jnt_qposadr[adr]) if free else None,
+            dof=int(model.jnt_dofadr[adr]) if free else None,
+            joints=joints,
+            bodies=bodies,
+        )
+
+    def _workspace_ids(self, model: mujoco.MjModel) -> EntityIds:
+        ids = [g for g in range(model.ngeom) if model.geom(g).name.startswith("arena/workspace/")]
+        geoms = np.array(ids, np.int32)
+        return EntityIds(self.workspace, "fixture", None, 0, geoms, {"workspace": geoms}, None, None, {}, {})
+
+    def _hazard(self, entity: EntityIds, motion: spec.Motion) -> Hazard:
+        assert entity.qpos is not None
+        assert entity.dof is not None
+        assert entity.asset is not None
+        pose = self._world(self.draw.poses[entity.name])
+        low, high = bounds(entity.asset)
+        law = compile_motion(
+            motion,
+            pose,
+            surface_z=float(self.origin[2]),
+            bottom_m=low[2],
+            workspace_xy=(float(self.origin[0]), float(self.origin[1])),
+            size_m=float(np.min(np.subtract(high, low))),
+        )
+        return Hazard(entity.name, entity.qpos, entity.dof, pose.quat, law)
+
+    def _start(self, model: mujoco.MjModel, robot: RobotIds, entities: Mapping[str, EntityIds]) -> FloatArray:
+        qpos = np.array(model.qpos0)
+        qpos[list(robot.arm_qpos)] = np.array(HOME_QPOS) + np.array(self.draw.robot_offset)
+        qpos[list(robot.finger_qpos)] = FINGER_START_QPOS
+        for fact in self.scenario.init:
+            _set_joint(qpos, fact, entities)
+        return qpos
+
+
+def _set_joint(qpos: FloatArray, fact: spec.Fact, entities: Mapping[str, EntityIds]) -> None:
+    """Apply an Open, Close, TurnOn or TurnOff fact."""
+    if (
+        fact.word not in ("Open", "Close", "TurnOn", "TurnOff")
+        or fact.args[0].partition(".")[0] not in entities
+    ):
+        return
+    name, _, part = fact.args[0].partition(".")
+    for joint in joints_of(entities[name], part, "knob" if fact.word.startswith("Turn") else "door"):
+        on = fact.word in ("Open", "TurnOn")
+        far = joint.spec.high if joint.spec.opened >= joint.spec.closed else joint.spec.low
+        near = joint.spec.low if joint.spec.opened >= joint.spec.closed else joint.spec.high
+        qpos[joint.qpos] = far if on else near
+
+
+def drawn(value: spec.Num) -> float:
+    """Return a number of a resolved scenario, in which there is no distribution left."""
+    if not isinstance(value, float | int):
+        raise SceneError(f"{value} has not been drawn: build scenes from a Draw made by sample()")
+    return float(value)
+
+
+def joints_of(entity: EntityIds, part: str, role: str) -> list[JointIds]:
+    """Joints of an entity with that role; `part` may be a joint, a link, or a zone that moves with one.
+
+    Raises:
+        SceneError: there is none.
+    """
+    links = {link for link in entity.bodies if link == part}
+    zone = entity.asset.zone(part) if entity.asset and part else None
+    if zone is not None:
+        links.add(zone.link)
+    found = [
+        j
+        for j in entity.joints.values()
+        if j.spec.role == role and (not part or j.spec.name == part or j.link in links)
+    ]
+    if not found:
+        known = [j.spec.name for j in entity.joints.values() if j.spec.role == role]
+        raise SceneError(f"{entity.name} has no {role} {part!r}. It has: {', '.join(known) or 'none'}")
+    return found
