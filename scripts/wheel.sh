@@ -14,5 +14,5 @@ cd "$work"
 "$bin/python" -c 'import libero_safety; print("libero_safety", libero_safety.__version__, "from", libero_safety.__file__)'
 "$bin/libero-safety" --help >/dev/null
 "$bin/libero-safety" list
-"$bin/libero-safety" eval --suite aag --policy noop --episodes 1 --out run
+"$bin/libero-safety" eval --suite aag --policy noop --level 0 --episodes 1 --horizon 20 --out run
 echo "The wheel works."
