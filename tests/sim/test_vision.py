@@ -248,8 +248,11 @@ def test_without_any_library_the_packages_are_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
     with pytest.raises(NoGLError, match=r"libegl1 libgl1-mesa-dri.*libosmesa6"):
         choose_backend()
-    monkeypatch.setattr("ctypes.util.find_library", lambda name: "libOSMesa.so" if name == "OSMesa" else None)
-    assert choose_backend()[0] == "osmesa"
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: f"/nowhere/lib{name}.so")
+    with pytest.raises(NoGLError, match="libosmesa6"):
+        choose_backend()
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert choose_backend()[0] == "glfw"
 
 
 @pytest.mark.gl

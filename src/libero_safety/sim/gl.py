@@ -72,8 +72,8 @@ def load_mujoco():
         if setting is None:
             raise
         raise NoGLError(
-            f"MuJoCo cannot be imported with MUJOCO_GL={setting} ({error}). "
-            f"Unset MUJOCO_GL, or install {INSTALL_HINT}"
+            f"MuJoCo cannot be imported with MUJOCO_GL={setting} ({error}). Unset MUJOCO_GL to run without "
+            f"pictures, or set it to egl or osmesa and install {INSTALL_HINT}"
         ) from error
     return mujoco
 
@@ -101,7 +101,7 @@ def choose_backend() -> tuple[str, str]:
         return fixed, f"PYOPENGL_PLATFORM={fixed}"
     if _egl_has_device():
         return "egl", "EGL is installed"
-    if ctypes.util.find_library("OSMesa"):
+    if _load("OSMesa"):
         return "osmesa", "OSMesa is installed and EGL is not"
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         return "glfw", "there is a display but neither EGL nor OSMesa"
@@ -176,17 +176,21 @@ def _device_name() -> str:
     return text.decode(errors="replace") if isinstance(text, bytes) else ""
 
 
+def _load(library: str) -> ctypes.CDLL | None:
+    path = ctypes.util.find_library(library)
+    try:
+        return ctypes.CDLL(path) if path else None
+    except OSError:
+        return None
+
+
 def _egl_has_device() -> bool:
     """Whether EGL can be loaded and lists a device to draw on without a display."""
-    path = ctypes.util.find_library("EGL")
-    if path is None:
+    egl = _load("EGL")
+    if egl is None:
         return False
-    try:
-        egl = ctypes.CDLL(path)
-        egl.eglGetProcAddress.restype = ctypes.c_void_p
-        address = egl.eglGetProcAddress(b"eglQueryDevicesEXT")
-    except (OSError, AttributeError):
-        return False
+    egl.eglGetProcAddress.restype = ctypes.c_void_p
+    address = egl.eglGetProcAddress(b"eglQueryDevicesEXT")
     if not address:
         return False
     query = ctypes.CFUNCTYPE(
