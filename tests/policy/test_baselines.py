@@ -152,7 +152,7 @@ def test_reckless_goes_straight_at_full_speed() -> None:
 def test_reckless_follows_what_moves() -> None:
     stage = Stage(belt=(0.2, 0.0, 0.1))
     stage.speed["belt"][1] = 0.001
-    run(stage, [Keypose("on", "belt.top", (0.0, 0.0, 0.0), wait_steps=1000)], 200)
+    run(stage, [Keypose("on", "belt.top", (0.0, 0.0, 0.0), wait_steps=1000)], 200, gain=1.0)
     # A proportional follower lags by the speed over the share it moves per step: 1 mm / 0.5.
     np.testing.assert_allclose(stage.things["belt"] - stage.pos, (0.0, 0.002, 0.0), atol=1e-9)
 

@@ -138,7 +138,7 @@ class RecklessPolicy:
     Args:
         keyposes: the keyposes themselves or a TOML file of them; by default those in `keyposes/<task>.toml`
             beside the scenario's file.
-        gain: fraction of the remaining way that one control step asks for.
+        gain: multiple of the remaining way that one control step asks for; above 2 the arm overshoots.
         step_limit: control steps after which a keypose that cannot be reached is taken for reached.
         tolerance_rad: the rotation (rad) within which a keypose is reached.
     """
@@ -148,7 +148,7 @@ class RecklessPolicy:
     def __init__(
         self,
         keyposes: Sequence[Keypose] | Path | None = None,
-        gain: float = 1.0,
+        gain: float = 1.5,
         step_limit: int = 120,
         tolerance_rad: float = 0.1,
     ) -> None:
