@@ -1,5 +1,6 @@
 """The scenario language: reading, writing, checking and drawing scenarios; imports no simulator."""
 
+from libero_safety.ubddl.lint import lint, lint_file
 from libero_safety.ubddl.parse import parse, parse_file
 from libero_safety.ubddl.reader import UbddlError
 from libero_safety.ubddl.sample import Draw, Geometry, PlacementError, sample
@@ -15,6 +16,8 @@ __all__ = [
     "Scenario",
     "Template",
     "UbddlError",
+    "lint",
+    "lint_file",
     "parse",
     "parse_file",
     "sample",

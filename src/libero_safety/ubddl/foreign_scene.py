@@ -5,8 +5,8 @@ import math
 from libero_safety.ubddl import words
 from libero_safety.ubddl.foreign import Reading, flat_word, unquoted
 from libero_safety.ubddl.formula import head_of, unknown
-from libero_safety.ubddl.number import number, number_or_dist
-from libero_safety.ubddl.parse import MAX_SEVERITY, keyed, single
+from libero_safety.ubddl.number import MAX_SEVERITY, number, number_or_dist
+from libero_safety.ubddl.parse import keyed, single
 from libero_safety.ubddl.reader import Atom, Node, UbddlError
 from libero_safety.ubddl.spec import Camera, Look, Noise
 

@@ -22,6 +22,9 @@ UNITS: dict[Dimension, dict[str, float]] = {
 }
 """Unit suffixes and what one of them is in SI."""
 
+MAX_SEVERITY = 10.0
+"""Strongest sensor corruption."""
+
 _FACTOR = re.compile(r"pi(?![a-zA-Z])|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _UNIT = re.compile(r"[a-zA-Z][a-zA-Z0-9/]*$")
 

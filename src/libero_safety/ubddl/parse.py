@@ -6,14 +6,13 @@ from pathlib import Path
 from libero_safety.ubddl import words
 from libero_safety.ubddl.formula import head_of, parse_constraints, parse_fact, parse_formula, unknown
 from libero_safety.ubddl.motion import parse_motion
-from libero_safety.ubddl.number import number, number_or_dist, numbers, word, word_or_choice
+from libero_safety.ubddl.number import MAX_SEVERITY, number, number_or_dist, numbers, word, word_or_choice
 from libero_safety.ubddl.reader import Atom, Item, Node, UbddlError, read, read_file
 from libero_safety.ubddl.spec import Camera, Entity, Look, Noise, Rect, Region
 from libero_safety.ubddl.template import Block, Template, fact_key, resolve
 
 VERSION = 1
 """The version that `(:ubddl 1)` names."""
-MAX_SEVERITY = 10.0
 
 Section = Callable[[Block, Node], None]
 

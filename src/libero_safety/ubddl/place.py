@@ -104,12 +104,12 @@ class _Layout:
         self.facts: dict[str, Fact] = {
             fact.args[0]: fact for fact in scenario.init if fact.word in words.PLACEMENTS
         }
-        self.workspace = geometry.workspace_type(scenario.arena)
+        self.workspace = workspace_names(scenario, geometry.workspace_type(scenario.arena))
         self.placed: dict[str, Placed] = {}
 
     def is_workspace(self, name: str) -> bool:
         """Whether `name` is the working surface itself."""
-        return name == "workspace" or (name in self.entities and self.entities[name].type == self.workspace)
+        return name in self.workspace
 
     def order(self) -> list[str]:
         """Return the entities to place, each after what it stands on: fixtures first, then as in the file."""
@@ -215,6 +215,14 @@ class _Layout:
             names.add(name)
             name = self.placed[name].support.partition(".")[0]
         return names
+
+
+def workspace_names(scenario: Scenario, workspace_type: str) -> set[str]:
+    """Return the names of the working surface: `workspace`, and fixtures that stand for it and are placed nowhere."""
+    placed = {fact.args[0] for fact in scenario.init if fact.word in words.PLACEMENTS}
+    types = {workspace_type, *words.WORKSPACES.values()}
+    surfaces = (e for e in scenario.entities if e.kind == "fixture" and e.type in types)
+    return {"workspace", *(e.name for e in surfaces if e.name not in placed)}
 
 
 def place_all(scenario: Scenario, key: Key, geometry: Geometry) -> dict[str, Pose]:
