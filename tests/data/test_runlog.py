@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import libero_safety
 from libero_safety.data.header import AssetStamp, RunConfig, RunHeader
 from libero_safety.data.machine import git_revision, installed_versions, now, this_machine
 from libero_safety.data.record import trace_from_bytes, trace_name, trace_to_bytes
@@ -411,3 +413,37 @@ def test_this_installation_is_described(tmp_path: Path) -> None:
     assert installed_versions()["numpy"] == np.__version__
     assert this_machine().cores >= 1
     assert git_revision(tmp_path) is None
+
+
+def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "run-log.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 2
+    source = str(Path(libero_safety.__file__).resolve().parents[1])
+    monkeypatch.chdir(tmp_path)
+    with RunWriter.create(Path("runs/first"), make_header()) as writer:
+        writer.append(make_episode(0), {})
+        writer.append(make_episode(1, "error"), {})
+    environment = {**os.environ, "PYTHONPATH": source}
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+        ).stdout
+        for code in examples
+    ]
+    assert printed[0].splitlines() == [
+        "expert success",
+        "tsa/moka/L0/seed0/0 success 5 nan",
+        "tsa/moka/L0/seed0/1 error 5 None",
+    ]
+    assert [key.task for key in read_run(Path("runs/mine")).done()] == ["my_task"]
+
+
+def test_the_documentation_names_every_field(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "run-log.md").read_text(encoding="utf-8")
+    with RunWriter.create(tmp_path, make_header()) as writer:
+        writer.append(make_episode(0, violations=(HIT,)), {})
+    line = json.loads((tmp_path / "episodes.jsonl").read_text(encoding="utf-8"))
+    header = json.loads((tmp_path / "header.json").read_text(encoding="utf-8"))
+    names = [*header, *header["config"], *header["machine"], *line, *line["key"], *line["violations"][0]]
+    assert [name for name in [*names, *TRACE_ARRAYS] if f"`{name}`" not in page] == []

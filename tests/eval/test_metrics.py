@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from libero_safety.eval.metrics import (
+    COLLISION_KINDS,
     MEASURES,
     exposure_s,
     ldlj,
@@ -204,3 +206,19 @@ def test_the_same_rows_give_the_same_table() -> None:
     rows = [measure(episode(trace=trace_of(minimum_jerk(50)), index=i)) for i in range(5)]
     assert summarise(rows, ("suite",))[0].success == summarise(rows, ("suite",))[0].success
     assert summarise(rows, ("suite",))[0].means["ldlj"] == summarise(rows, ("suite",))[0].means["ldlj"]
+
+
+def test_the_documentation_names_every_reason_and_measure() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    gap = minimum_jerk(10)
+    gap[3] = np.nan
+    line = np.linspace(0.0, 1.0, 50)[:, None] * np.ones(3)
+    found = {
+        *(ldlj(pos, 0.05).reason for pos in (gap, line, line * 0.0, minimum_jerk(3))),
+        *(m.reason for one in (episode("error"), episode()) for m in measure(one).measures.values()),
+        min_clearance_m(trace_of(minimum_jerk(7))).reason,
+        peak_force_n(trace_of(minimum_jerk(7), force_n=np.zeros(0))).reason,
+    }
+    assert len(found) == 8
+    assert [reason for reason in found if f"`{reason}`" not in page] == []
+    assert [kind for kind in COLLISION_KINDS if f"`{kind}`" not in page] == []

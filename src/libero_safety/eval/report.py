@@ -147,13 +147,24 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "percent": percent, "interval": interval, "md": markdown}
+    environment.filters |= {
+        "number": number,
+        "short": short,
+        "percent": percent,
+        "interval": interval,
+        "md": markdown,
+    }
     return environment
 
 
 def number(value: float, digits: int = 2) -> str:
     """Return a number as shown on the page; `n/a` if it is none."""
     return f"{value:.{digits}f}".replace("-", "\u2212") if math.isfinite(value) else "n/a"
+
+
+def short(value: float) -> str:
+    """Return a number with three significant digits; `n/a` if it is none."""
+    return f"{value:.3g}".replace("-", "\u2212") if math.isfinite(value) else "n/a"
 
 
 def percent(value: Rate) -> str:

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from libero_safety.types import FloatArray
 
-WIDTH, HEIGHT = 360, 150
-LEFT, RIGHT, TOP, BOTTOM = 34, 10, 16, 20
+WIDTH, HEIGHT = 360, 160
+LEFT, RIGHT, TOP, BOTTOM = 34, 10, 28, 20
 
 
 @dataclass(frozen=True)

@@ -314,6 +314,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Seeds", ", ".join(map(str, config.seeds))),
         ("Horizon", f"{config.horizon} control steps ({config.horizon / CONTROL_HZ:g} s at {CONTROL_HZ} Hz)"),
         ("On violation", config.on_violation),
+        ("Images", f"{config.image_size} x {config.image_size} pixels, {config.quality}"),
         ("Command", config.command),
         ("Started", header.created),
         ("Ended", f"{header.finished or ''} {header.status}".strip()),
