@@ -62,5 +62,31 @@ def world() -> mujoco.MjSpec:
 
 def tilt_deg(quat: np.ndarray) -> float:
     """Return the angle between a body's z axis and the world's."""
-    w, x, y, z = quat / np.linalg.norm(quat)
+    _, x, y, _ = quat / np.linalg.norm(quat)
     return float(np.degrees(np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1))))
+
+
+def add_gripper(spec: mujoco.MjSpec, pos: tuple[float, float, float], yaw: float) -> None:
+    """Add a bare parallel gripper, 8 cm open, that closes along y: pads of 18 x 18 mm, the palm 36 mm above the grip.
+
+    Actuators `left` and `right` push the fingers together (N), `lift` is the height (m) of the grip above `pos`.
+    """
+    hand = spec.worldbody.add_body(
+        name="gripper", pos=pos, quat=(np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)), gravcomp=1
+    )
+    hand.add_joint(name="lift", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=(0, 0, 1))
+    palm = hand.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=(0, 0, 0.056), density=20000)
+    palm.size[:] = (0.03, 0.1, 0.02)
+    lift = spec.add_actuator(name="lift", target="lift", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    lift.set_to_position(kp=20000, kv=600)
+    for name, side in (("left", 1), ("right", -1)):
+        finger = hand.add_body(name=name, pos=(0, side * 0.04, 0), gravcomp=1)
+        joint = finger.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_SLIDE, axis=(0, -side, 0))
+        joint.range[:] = (0, 0.04)
+        joint.limited = True
+        joint.damping[0] = 150
+        joint.armature = 0.05
+        pad = finger.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=(0, side * 0.006, 0.012), density=2000)
+        pad.size[:] = (0.009, 0.006, 0.023)
+        push = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        push.gainprm[0] = 1

@@ -15,6 +15,7 @@ from libero_safety.assets.objects.shapes import (
     FILLED,
     GREEN,
     GREY,
+    HAND_ROOM_M,
     ORANGE,
     PINK,
     PURPLE,
@@ -56,7 +57,7 @@ def bottle(
         disc("cap", radius_m * neck * 1.15, edge, height_m, cap, density, SMOOTH),
         disc("body", radius_m * 1.01, top * 0.25, top * 0.8, label, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, top * 0.75), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
 
 
 def flask(
@@ -85,7 +86,7 @@ def flask(
             role="visual",
         ),
     ]
-    return solid(name, shapes, ((0.0, 0.0, top * 0.75), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
 
 
 def can(
@@ -106,7 +107,7 @@ def can(
         disc("body", radius_m * 1.006, height_m * 0.3, height_m * 0.62, band, role="visual"),
         disc("body", radius_m * 1.006, 0, height_m * 0.05, lid, ALUMINIUM, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m * 0.6), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
 
 
 _SLIM = partial(bottle, radius_m=0.03, height_m=0.2)

@@ -12,10 +12,12 @@ from libero_safety.assets.objects.shapes import (
     CREAM,
     DARK,
     FILLED,
+    FINGER_ROOM_M,
     FOOD,
     GREEN,
     GREY,
     GRIPPY,
+    HAND_ROOM_M,
     HOLLOW,
     ORANGE,
     PAPER,
@@ -44,7 +46,7 @@ def packet(
         box("body", (x * 0.7, y * 0.62, z + 0.0005), (0, 0, z), label, role="visual"),
         box("body", (x * 0.7, y + 0.0005, z * 0.5), (0, 0, z), label, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, max(z, 2 * z - 0.03)), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, max(z, 2 * z - HAND_ROOM_M, FINGER_ROOM_M)), 0.0))
 
 
 def carton(name: str, *, half_m: float, height_m: float, colour: Rgba, label: Rgba, cap: Rgba) -> Asset:
@@ -58,7 +60,7 @@ def carton(name: str, *, half_m: float, height_m: float, colour: Rgba, label: Rg
         box("body", (half_m + 0.0006, half_m * 0.75, top * 0.32), (0, 0, top * 0.45), label, role="visual"),
         disc("cap", half_m * 0.35, top + height_m * 0.1, top + height_m * 0.16, cap, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, top * 0.75), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
 
 
 def book(name: str, *, width_m: float, height_m: float, thick_m: float, colour: Rgba, upright: bool) -> Asset:
@@ -71,7 +73,7 @@ def book(name: str, *, width_m: float, height_m: float, thick_m: float, colour: 
         box("spine", (board, t - 2 * board, z), (-x + board, 0, z), colour, PAPER),
     ]
     if upright:
-        return solid(name, shapes, ((0.0, 0.0, height_m - 0.03), 0.0))
+        return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
     flat = [
         box(
             s.part,
@@ -107,7 +109,7 @@ def board(name: str, *, half: Vec3, colour: Rgba) -> Asset:
         disc("handle", 0.008, 2 * z, 2 * z + 0.0005, DARK, xy=(x + 0.06, 0), role="visual"),
     ]
     zone = Zone("top_side", (0, 0, 2 * z + 0.03), (x, y, 0.03), "surface")
-    return solid(name, shapes, ((x + 0.04, 0.0, z), 0.0), [zone])
+    return solid(name, shapes, ((x + 0.025, 0.0, FINGER_ROOM_M), 0.0), [zone])
 
 
 def towel(name: str, *, half: Vec3, colour: Rgba, stripe: Rgba) -> Asset:
@@ -140,7 +142,7 @@ BOXES: dict[str, Recipe] = {
     "yellow_book": partial(book, width_m=0.1, height_m=0.124, thick_m=0.026, colour=YELLOW, upright=True),
     "red_book": partial(book, width_m=0.12, height_m=0.16, thick_m=0.028, colour=RED, upright=False),
     "notebook": partial(notebook, half=(0.075, 0.105, 0.007), colour=TEAL),
-    "cutting_board": partial(board, half=(0.13, 0.09, 0.009), colour=WOODEN),
+    "cutting_board": partial(board, half=(0.11, 0.08, 0.008), colour=WOODEN),
     "dish_towel": partial(towel, half=(0.09, 0.06, 0.006), colour=CREAM, stripe=RED),
     "sponge": partial(packet, half=(0.045, 0.03, 0.013), colour=YELLOW, label=GREEN, density=150),
     "cardboard_box": partial(packet, half=(0.06, 0.035, 0.045), colour=WOODEN, label=GREY, density=150),

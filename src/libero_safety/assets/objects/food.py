@@ -3,13 +3,14 @@
 import math
 from functools import partial
 
-from libero_safety.assets.asset import Asset, Rgba
+from libero_safety.assets.asset import Asset, Rgba, Shape
 from libero_safety.assets.objects.shapes import (
     BREAD,
     BROWN,
     CREAM,
     FOOD,
     GREEN,
+    HAND_ROOM_M,
     ORANGE,
     PINK,
     RED,
@@ -47,18 +48,28 @@ def fruit(
     ]
     if stem is not None:
         top = rest + half_z
-        shapes.append(rod("stem", "capsule", 0.002, (0, 0, top - 0.002), (0.003, 0, top + 0.008), stem, FOOD))
+        shapes.append(
+            rod(
+                "stem",
+                "capsule",
+                0.002,
+                (0, 0, top - 0.002),
+                (0.003, 0, top + 0.008),
+                stem,
+                FOOD,
+                role="visual",
+            )
+        )
     if tip:
         shapes += [
             blob("body", (tip, half_y * 0.4, half_z * 0.4), (s * half_x, 0, rest), colour, density)
             for s in (1, -1)
         ]
-    return solid(name, shapes, ((0.0, 0.0, max(0.012, rest)), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, max(rest, rest + half_z - HAND_ROOM_M)), 0.0))
 
 
-def _foot(radius: float, rise: float, colour: Rgba, density: float) -> list:  # type: ignore[type-arg]
-    side = radius * 0.8
-    return [box("body", (side, side, 0.002), (0, 0, 0.002 - rise), colour, density)]
+def _foot(radius: float, rise: float, colour: Rgba, density: float) -> list[Shape]:
+    return [disc("body", radius, -rise, 0.003 - rise, colour, density)]
 
 
 def banana(name: str, *, radius_m: float, length_m: float, colour: Rgba, curve: float = 0.9) -> Asset:
@@ -135,9 +146,10 @@ def half_fruit(name: str, *, radius_m: float, skin: Rgba, flesh: Rgba) -> Asset:
     """Return half a fruit lying on its cut: `body`, with the `cut` face below and a stalk above."""
     shapes = [
         disc("cut", radius_m, 0, 0.004, flesh, FOOD),
-        disc("body", radius_m * 0.99, 0.004, radius_m * 0.5, skin, FOOD),
-        disc("body", radius_m * 0.78, radius_m * 0.5, radius_m * 0.85, skin, FOOD),
-        rod("stem", "capsule", 0.002, (0, 0, radius_m * 0.8), (0.003, 0, radius_m), BROWN, FOOD),
+        blob("body", (radius_m, radius_m, radius_m * 0.48), (0, 0, radius_m * 0.48), skin, FOOD),
+        rod(
+            "stem", "capsule", 0.002, (0, 0, radius_m * 0.9), (0.003, 0, radius_m * 1.1), BROWN, role="visual"
+        ),
     ]
     return solid(name, shapes, ((0.0, 0.0, radius_m * 0.4), 0.0))
 

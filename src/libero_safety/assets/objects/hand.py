@@ -21,7 +21,7 @@ _FINGERS = (
 )
 """Name, length and radius (m)."""
 _PALM_TOP = 0.028
-_FLAT_UP_TO = 0.06
+_FLAT_UP_TO = 0.075
 """Things lower than this (m) lie on the open palm."""
 _WIDEST_GRIP = 0.046
 """Half width (m) of the thickest thing that the fingers close around."""

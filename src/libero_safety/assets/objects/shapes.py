@@ -51,6 +51,11 @@ WOODEN: Rgba = (0.62, 0.42, 0.24, 1.0)
 AMBER: Rgba = (0.42, 0.2, 0.06, 1.0)
 SKIN: Rgba = (0.86, 0.66, 0.54, 1.0)
 
+HAND_ROOM_M = 0.03
+"""How far below the top of a thing a top-down grasp is: the palm of the gripper must not touch it."""
+FINGER_ROOM_M = 0.012
+"""How far above the table a grasp is: the finger tips reach below the grip."""
+
 RUBBERY = 1.2
 GRIPPY = 1.0
 SMOOTH = 0.6
@@ -141,7 +146,12 @@ def ring(
     count: int = 10,
     role: Role = "both",
 ) -> list[Shape]:
-    """Return `count` boxes in a round wall, leaning so that its outside grows from radius[0] to radius[1]."""
+    """Return `count` boxes in a round wall, leaning so that its outside grows from radius[0] to radius[1].
+
+    The radii are those of the circle midway between the flats and the corners of the outside. One flat faces +y.
+    """
+    flats = (1 + math.cos(math.pi / count)) / 2
+    radius = (radius[0] * flats, radius[1] * flats)
     lean = math.atan2(radius[1] - radius[0], height[1] - height[0])
     length = math.hypot(radius[1] - radius[0], height[1] - height[0])
     half = (wall_m / 2, max(radius) * math.tan(math.pi / count), length / 2)
@@ -149,7 +159,7 @@ def ring(
     z = (height[0] + height[1]) / 2 + wall_m / 2 * math.sin(lean)
     walls: list[Shape] = []
     for i in range(count):
-        yaw = 2 * math.pi * (i + 0.5) / count
+        yaw = math.pi / 2 + 2 * math.pi * i / count
         quat = quat_multiply(quat_about((0.0, 0.0, 1.0), yaw), quat_about((0.0, 1.0, 0.0), lean))
         pos = (middle * math.cos(yaw), middle * math.sin(yaw), z)
         walls.append(Shape("box", half, pos, quat, part, rgba, density, role, friction))

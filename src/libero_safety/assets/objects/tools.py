@@ -10,7 +10,9 @@ from libero_safety.assets.objects.shapes import (
     BLACK,
     BROWN,
     DARK,
+    FINGER_ROOM_M,
     GRIPPY,
+    HAND_ROOM_M,
     PINK,
     PLASTIC,
     RED,
@@ -64,7 +66,7 @@ def knife(
     shapes.append(
         box("blade", (0.003, 0.003, z / 2), (blade_m - 0.012, width_m * 0.22, z / 2), SILVER, STEEL, SLIPPERY)
     )
-    return solid(name, shapes, ((-handle_m / 2, 0.0, z), 0.0))
+    return solid(name, shapes, ((-handle_m / 2, 0.0, FINGER_ROOM_M), 0.0))
 
 
 def hammer(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -78,7 +80,7 @@ def hammer(name: str, *, length_m: float, colour: Rgba) -> Asset:
         rod("head", "cylinder", z, (end - 0.013, 0.026, z), (end - 0.013, 0.05, z), SILVER, STEEL, SLIPPERY),
         box("head", (0.009, 0.016, 0.004), (end - 0.013, -0.042, z), SILVER, STEEL, SLIPPERY),
     ]
-    return solid(name, shapes, ((-end * 0.35, 0.0, z), 0.0))
+    return solid(name, shapes, ((end * 0.1, 0.0, z), 0.0))
 
 
 def fork(name: str, *, length_m: float, colour: Rgba = SILVER) -> Asset:
@@ -102,7 +104,7 @@ def fork(name: str, *, length_m: float, colour: Rgba = SILVER) -> Asset:
             for y in (-0.0114, -0.0038, 0.0038, 0.0114)
         ),
     ]
-    return solid(name, shapes, ((-reach * 0.5, 0.0, z + 0.004), 0.0))
+    return solid(name, shapes, ((-reach * 0.5, 0.0, FINGER_ROOM_M), 0.0))
 
 
 def spoon(name: str, *, length_m: float, colour: Rgba = SILVER, density: float = ALUMINIUM) -> Asset:
@@ -113,7 +115,7 @@ def spoon(name: str, *, length_m: float, colour: Rgba = SILVER, density: float =
         box("handle", (reach / 2, 0.007, z), (-reach / 2, 0, z), colour, density, SMOOTH),
         disc("bowl", length_m * 0.11, 0, 0.004, colour, density, SMOOTH, xy=(length_m * 0.1, 0)),
     ]
-    return solid(name, shapes, ((-reach * 0.5, 0.0, z + 0.004), 0.0))
+    return solid(name, shapes, ((-reach * 0.5, 0.0, FINGER_ROOM_M), 0.0))
 
 
 def scissors(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -146,7 +148,7 @@ def scissors(name: str, *, length_m: float, colour: Rgba) -> Asset:
             disc("handle", 0.01, 2 * z, 2 * z + 0.0004, DARK, xy=(-grip - 0.006, s * 0.019), role="visual"),
         ]
     shapes.append(box("blade", (0.004, 0.004, z / 2), (blade - 0.01, 0, z / 2), SILVER, STEEL, SLIPPERY))
-    return solid(name, shapes, ((-grip * 0.5, 0.0, z + 0.004), 0.0))
+    return solid(name, shapes, ((-grip * 0.5, 0.0, FINGER_ROOM_M), 0.0))
 
 
 def pan(
@@ -163,14 +165,14 @@ def pan(
     end = radius_m + handle_m
     z = height_m * 0.8
     shapes = [
-        disc("body", radius_m * 0.88, 0, base, colour, ALUMINIUM, SMOOTH),
+        disc("body", radius_m * 0.88, 0, base, colour, ALUMINIUM * 0.4, SMOOTH),
         *ring(
             "body",
             (radius_m * 0.85, radius_m),
             (base * 0.6, height_m),
             0.004,
             colour,
-            ALUMINIUM,
+            ALUMINIUM * 0.4,
             SMOOTH,
             count=9,
         ),
@@ -178,7 +180,7 @@ def pan(
     ]
     inner = radius_m * 0.6
     zone = Zone("contain_region", (0, 0, base + 0.03), (inner, inner, 0.03), "surface")
-    where = (0.0, radius_m + handle_m * 0.45, z)
+    where = (0.0, radius_m + handle_m * 0.25, z)
     return solid(name, shapes, (where, math.pi / 2), [zone], centre=False)
 
 
@@ -201,7 +203,7 @@ def moka_pot(name: str, *, height_m: float, colour: Rgba = SILVER) -> Asset:
             PLASTIC,
         ),
     ]
-    return solid(name, shapes, ((0.0, 0.0, edge - 0.02), math.pi / 2))
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), math.pi / 2))
 
 
 def hairbrush(name: str, *, length_m: float, colour: Rgba) -> Asset:

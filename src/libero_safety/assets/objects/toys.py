@@ -10,8 +10,10 @@ from libero_safety.assets.objects.shapes import (
     CLOTH,
     CREAM,
     DARK,
+    FINGER_ROOM_M,
     GREEN,
     GREY,
+    HAND_ROOM_M,
     HOLLOW,
     ORANGE,
     PLASTIC,
@@ -90,6 +92,7 @@ def toy_train(name: str, *, length_m: float, colour: Rgba) -> Asset:
             (-x * 0.1, 0, r * 2 + y * 0.8),
             (x * 0.9, 0, r * 2 + y * 0.8),
             BLUE,
+            HAND_ROOM_M,
             HOLLOW,
         ),
         disc("chimney", y * 0.3, r * 2 + y * 1.5, r * 2 + y * 2.4, YELLOW, HOLLOW, xy=(x * 0.6, 0)),
@@ -152,7 +155,7 @@ def balls(name: str, *, radius_m: float, colours: tuple[Rgba, ...], frame: Rgba,
 def ball(name: str, *, radius_m: float, colour: Rgba, density: float) -> Asset:
     """Return one ball; it rolls."""
     shape = Shape("sphere", (radius_m,), (0, 0, radius_m), rgba=colour, density=density, friction=SLIPPERY)
-    return solid(name, [shape], ((0.0, 0.0, radius_m), 0.0))
+    return solid(name, [shape], ((0.0, 0.0, max(radius_m, FINGER_ROOM_M)), 0.0))
 
 
 def candle(name: str, *, radius_m: float, height_m: float, colour: Rgba) -> Asset:
@@ -164,7 +167,7 @@ def candle(name: str, *, radius_m: float, height_m: float, colour: Rgba) -> Asse
         blob("flame", (0.006, 0.006, 0.014), (0, 0, height_m + 0.018), ORANGE, role="visual"),
         blob("flame", (0.003, 0.003, 0.008), (0, 0, height_m + 0.014), YELLOW, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m * 0.6), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
 
 
 def eyeglasses(name: str, *, width_m: float, colour: Rgba) -> Asset:
@@ -223,19 +226,19 @@ def game_console(name: str, *, half_x: float, half_y: float) -> Asset:
         ),
     ]
     zone = Zone("top_side", (0, 0, 2 * z + 0.05), (half_x, half_y, 0.05), "surface")
-    return solid(name, shapes, ((0.0, half_y - end / 2, z + 0.002), math.pi / 2), [zone])
+    return solid(name, shapes, ((0.0, 0.0, FINGER_ROOM_M), math.pi / 2), [zone])
 
 
 def cap(name: str, *, radius_m: float, colour: Rgba) -> Asset:
-    """Return a cap: round `crown` and a flat `visor` towards -x."""
+    """Return a cap: round `crown`, a flat `visor` towards -x, and a `button` on top that a gripper can pinch."""
     r = radius_m
     shapes = [
-        disc("crown", r, 0, r * 0.75, colour, 80),
-        disc("crown", r * 0.8, r * 0.75, r * 1.1, colour, 80),
-        disc("crown", 0.006, r * 1.1, r * 1.1 + 0.006, WHITE, 80),
+        disc("crown", r, 0, r * 0.6, colour, 80),
+        blob("crown", (r, r, r * 0.58), (0, 0, r * 0.6), colour, 80),
+        disc("button", 0.012, r * 1.1, r * 1.18 + 0.02, WHITE, 80),
         box("visor", (r * 0.45, r * 0.7, 0.003), (-r * 1.25, 0, 0.003), colour, CLOTH),
     ]
-    return solid(name, shapes, ((-r * 1.2, 0.0, 0.012), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, r * 1.18 + 0.01), 0.0))
 
 
 _RAINBOW = (RED, YELLOW, GREEN, BLUE, PURPLE)
@@ -253,6 +256,6 @@ TOYS: dict[str, Recipe] = {
     "candle": partial(candle, radius_m=0.025, height_m=0.1, colour=CREAM),
     "eyeglasses": partial(eyeglasses, width_m=0.14, colour=BLACK),
     "keyboard": partial(keyboard, half_x=0.065, half_y=0.18),
-    "game_console": partial(game_console, half_x=0.05, half_y=0.12),
+    "game_console": partial(game_console, half_x=0.037, half_y=0.11),
     "cap": partial(cap, radius_m=0.07, colour=BLUE),
 }

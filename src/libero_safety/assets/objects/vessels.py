@@ -24,6 +24,7 @@ from libero_safety.assets.objects.shapes import (
     WOODEN,
     YELLOW,
     Recipe,
+    blob,
     box,
     disc,
     ring,
@@ -54,14 +55,10 @@ def bowl(
         *ring("rim", (foot_m, radius_m), (base * 0.6, height_m), wall_m, colour, density, friction),
     ]
     if stripe is not None:
-        shapes += ring(
-            "rim",
-            (radius_m * 0.93, radius_m * 0.97),
-            (height_m * 0.78, height_m * 0.9),
-            0.004,
-            stripe,
-            role="visual",
-        )
+        grow = (radius_m - foot_m) / height_m
+        low, high = height_m * 0.8, height_m + 0.0006
+        edge = (foot_m + grow * low + 0.0008, foot_m + grow * high + 0.0008)
+        shapes += ring("rim", edge, (low, high), wall_m + 0.0016, stripe, role="visual")
     inner = radius_m * 0.6
     zone = Zone(
         "contain_region", (0, 0, (base + height_m) / 2), (inner, inner, (height_m - base) / 2), "inside"
@@ -74,21 +71,21 @@ def plate(
     name: str, *, radius_m: float, height_m: float, colour: Rgba, rim_colour: Rgba | None = None
 ) -> Asset:
     """Return a plate: a flat `body` and a `rim` that rises to `height_m`, high enough for a finger below it."""
-    base = 0.006
+    base = 0.005
     shapes = [
-        disc("body", radius_m * 0.66, 0, base, colour, CERAMIC, SMOOTH),
+        disc("body", radius_m * 0.86, 0, base, colour, CERAMIC, SMOOTH),
         *ring(
             "rim",
-            (radius_m * 0.6, radius_m),
-            (base * 0.7, height_m),
+            (radius_m * 0.85, radius_m),
+            (base * 0.6, height_m),
             0.004,
             rim_colour or colour,
             CERAMIC,
             SMOOTH,
         ),
     ]
-    zone = Zone("contain_region", (0, 0, base + 0.03), (radius_m * 0.6, radius_m * 0.6, 0.03), "surface")
-    return solid(name, shapes, ((0.0, radius_m * 0.93, height_m - 0.002), 0.0), [zone])
+    zone = Zone("contain_region", (0, 0, base + 0.03), (radius_m * 0.62, radius_m * 0.62, 0.03), "surface")
+    return solid(name, shapes, ((0.0, radius_m * 0.91, height_m - 0.004), 0.0), [zone])
 
 
 def mug(
@@ -124,8 +121,8 @@ def mug(
         shapes += ring(
             "rim",
             (radius_m + 0.0008, radius_m + 0.0008),
-            (height_m * 0.8, height_m),
-            0.006,
+            (height_m * 0.8, height_m + 0.0006),
+            0.0066,
             inside,
             count=8,
             role="visual",
@@ -134,7 +131,7 @@ def mug(
     zone = Zone(
         "contain_region", (0, 0, (base + height_m) / 2), (inner, inner, (height_m - base) / 2), "inside"
     )
-    wall = -handle * (radius_m * math.cos(math.pi / 8) - 0.003)
+    wall = -handle * (radius_m * 0.96 - 0.0025)
     return solid(name, shapes, ((0.0, wall, height_m - 0.016), 0.0), [zone])
 
 
@@ -153,16 +150,21 @@ def tumbler(
     With `neck` the wall narrows to that fraction of the radius above 60 % of the height.
     """
     base = 0.3 * height_m
-    shapes = [disc("body", radius_m * foot, 0, base, colour, density * 0.4, SMOOTH)]
+    shapes = [
+        disc("body", radius_m * foot, 0, base * (1.0 if neck is None else 0.5), colour, density * 0.4, SMOOTH)
+    ]
     if neck is None:
         shapes += ring(
             "rim", (radius_m * foot, radius_m), (base, height_m), 0.004, colour, density, SMOOTH, count=8
         )
         top = radius_m
     else:
-        shapes.append(disc("body", radius_m, base, height_m * 0.6, colour, density * 0.3, SMOOTH))
+        belly = (radius_m, radius_m, height_m * 0.27)
+        shapes.append(blob("body", belly, (0, 0, height_m * 0.36), colour, density * 0.3, SMOOTH))
         top = radius_m * neck
-        shapes += ring("rim", (top, top), (height_m * 0.6, height_m), 0.005, colour, density, SMOOTH, count=8)
+        shapes += ring(
+            "rim", (top, top), (height_m * 0.56, height_m), 0.005, colour, density, SMOOTH, count=8
+        )
     zone = Zone("contain_region", (0, 0, height_m * 0.65), (top * 0.6, top * 0.6, height_m * 0.33), "inside")
     return solid(name, shapes, ((0.0, 0.0, height_m - 0.02), 0.0), [zone])
 
@@ -231,8 +233,8 @@ VESSELS: dict[str, Recipe] = {
         bowl, radius_m=0.045, height_m=0.043, colour=WHITE, stripe=TEAL, foot=0.85
     ),
     "bowl": partial(bowl, radius_m=0.055, height_m=0.05, colour=TEAL),
-    "plate": partial(plate, radius_m=0.069, height_m=0.019, colour=WHITE, rim_colour=(0.85, 0.87, 0.9, 1.0)),
-    "salad_porcelain_plate": partial(plate, radius_m=0.085, height_m=0.022, colour=WHITE, rim_colour=SKY),
+    "plate": partial(plate, radius_m=0.069, height_m=0.022, colour=WHITE, rim_colour=(0.85, 0.87, 0.9, 1.0)),
+    "salad_porcelain_plate": partial(plate, radius_m=0.085, height_m=0.025, colour=WHITE, rim_colour=SKY),
     "white_yellow_mug": partial(mug, radius_m=0.053, height_m=0.103, colour=WHITE, inside=YELLOW),
     "porcelain_mug": partial(mug, radius_m=0.048, height_m=0.106, colour=WHITE, handle=1.0),
     "red_coffee_mug": partial(mug, radius_m=0.046, height_m=0.12, colour=RED, inside=CREAM),
@@ -244,6 +246,5 @@ VESSELS: dict[str, Recipe] = {
     "basket": partial(basket, half_x=0.078, half_y=0.085, height_m=0.141, colour=TAN),
     "wooden_tray": partial(tray, half_x=0.14, half_y=0.085, height_m=0.06, colour=WOODEN),
     "tray": partial(tray, half_x=0.15, half_y=0.1, height_m=0.035, colour=BROWN),
-    "bowl_drainer": partial(tray, half_x=0.1, half_y=0.11, height_m=0.08, colour=SILVER),
     "storage_box": partial(basket, half_x=0.07, half_y=0.06, height_m=0.1, colour=SKY),
 }

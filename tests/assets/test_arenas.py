@@ -1,0 +1,86 @@
+"""The rooms hold together: surfaces where they say, robot beside the table, cameras that see it."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from libero_safety.assets.arenas import LOOKS, Arena
+from libero_safety.assets.catalog import default_catalog
+from libero_safety.assets.geometry import rotation, shape_bounds
+from tests.assets.physics import add_shape
+
+NAMES = ("coffee_table", "floor", "kitchen", "living_room", "study", "tabletop")
+
+
+def arena(name: str) -> Arena:
+    return default_catalog().arena(name)
+
+
+def test_names() -> None:
+    assert tuple(default_catalog().arenas()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_workspace_frame_lies_on_the_surface(name: str) -> None:
+    room = arena(name)
+    low, high = shape_bounds([s for s in room.shapes if s.part == "workspace"])
+    assert high[2] == pytest.approx(room.workspace_pos[2], abs=1e-9)
+    for axis in (0, 1):
+        assert low[axis] <= room.workspace_pos[axis] - room.workspace_half[axis] + 1e-9
+        assert high[axis] >= room.workspace_pos[axis] + room.workspace_half[axis] - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "surface", "base"),
+    [
+        ("tabletop", 0.9, (-0.66, 0, 0.912)),
+        ("kitchen", 0.9, (-0.66, 0, 0.912)),
+        ("study", 0.885, (-0.75, 0, 0.912)),
+        ("living_room", 0.437, (-0.51, 0, 0.42)),
+        ("coffee_table", 0.424, (-0.51, 0, 0.41)),
+        ("floor", 0.0, (-0.6, 0, 0)),
+    ],
+)
+def test_heights_and_robot_bases_are_liberos(name: str, surface: float, base: tuple[float, ...]) -> None:
+    room = arena(name)
+    assert room.workspace_pos[2] == surface
+    assert room.robot_base == base
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_robot_base_stands_on_its_mount_and_clear_of_the_table(name: str) -> None:
+    room = arena(name)
+    mount = [s for s in room.shapes if s.part == "mount"]
+    top = shape_bounds(mount)[1][2] if mount else 0.0
+    assert top == pytest.approx(room.robot_base[2], abs=1e-9)
+    # The base link of a Panda reaches 9 cm to its front.
+    if name != "floor":
+        table = [s for s in room.shapes if s.part in ("workspace", "table")]
+        assert shape_bounds(table)[0][0] - 0.06 > room.robot_base[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_agent_view_looks_at_the_workspace(name: str) -> None:
+    room = arena(name)
+    view = next(v for v in room.cameras if v.name == "agentview")
+    to = np.subtract(room.workspace_pos, view.pos)
+    ahead = rotation(view.quat) @ np.array([0.0, 0.0, -1.0])
+    angle = np.degrees(np.arccos(ahead @ to / np.linalg.norm(to)))
+    assert angle < view.fovy_deg / 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_default_looks_are_known_words_and_shapes_follow_them(name: str) -> None:
+    room = arena(name)
+    for look, word in room.looks:
+        shapes = [s for s in room.shapes if s.material == look]
+        assert shapes
+        assert {s.rgba for s in shapes} == {LOOKS[look][word]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arenas_compile(name: str) -> None:
+    spec = mujoco.MjSpec()
+    for shape in arena(name).shapes:
+        add_shape(spec.worldbody, shape)
+    assert spec.compile().ngeom == len(arena(name).shapes)
