@@ -88,9 +88,10 @@ class _Contact:
             touches = list(contact.touches(data, first, second))
             if not touches or (is_held is not None and not is_held(data)):
                 continue
-            force = sum(contact.normal_force(model, data, t.contact) for t in touches)
-            if self._limit_n is None or force > self._limit_n:
-                return _breach(self._scene, touches[0].first, touches[0].second, force)
+            forces = [contact.normal_force(model, data, t.contact) for t in touches]
+            if self._limit_n is None or sum(forces) > self._limit_n:
+                hardest = touches[int(np.argmax(forces))]
+                return _breach(self._scene, hardest.first, hardest.second, sum(forces))
         return None
 
 

@@ -90,6 +90,8 @@ class Env:
             quality: rendering preset, see `vision.QUALITIES`.
             render: False leaves `Observation.images` empty, and needs no GL library.
         """
+        # MuJoCo's own handler writes a log file into the working folder; the warning counters are what is read here.
+        mujoco.set_mju_user_warning(_ignore)
         self._catalog = catalog or default_catalog()
         self._image_size, self._render = image_size, render
         self._quality: Quality = quality
@@ -319,6 +321,10 @@ class Env:
         if self._vision is not None:
             self._vision.close()
             self._vision = self._drawn = None
+
+
+def _ignore(message: str) -> None:
+    """Drop a warning of MuJoCo's."""
 
 
 def axis_angle(quat: FloatArray) -> FloatArray:
