@@ -38,7 +38,7 @@ def make_header(**changes: Any) -> RunHeader:
         task_hashes={"tsa/put_both_moka_pots_on_the_stove": "ab" * 32},
         assets={"bottle": AssetStamp("0123456789abcdef", "CC0-1.0")},
         machine=Machine("Linux-6.1-x86_64", "a processor", 2, "osmesa"),
-        selftest={"passed": True, "checks": 12},
+        selftest={"ok": True, "checks": [{"name": "weight of a box", "ok": True}]},
     )
     return replace(header, **changes)
 
@@ -185,7 +185,7 @@ def test_the_page_says_what_happened_and_loads_nothing(tmp_path: Path) -> None:
     files = write_report(make_run(tmp_path / "run", some_episodes()), frames=painter)
     text = files.html.read_text(encoding="utf-8")
     page = Page(text)
-    assert files.html == tmp_path / "run" / "report" / "report.html"
+    assert files.html == tmp_path / "run" / "report.html"
     assert page.scripts == 1
     assert page.loads
     assert all(address.startswith("data:image/jpeg;base64,") for address in page.loads)
@@ -200,7 +200,7 @@ def test_the_page_says_what_happened_and_loads_nothing(tmp_path: Path) -> None:
         "link5",
         "ConnectionResetError",
         "CC0-1.0",
-        "passed: True",
+        "1 of 1 checks passed",
         "put both moka pots on the stove",
         "6 of 48 episodes ended in an error",
     ):
@@ -286,7 +286,11 @@ def test_a_run_of_errors_only_has_no_rates(tmp_path: Path) -> None:
     [
         ({"privileged": True}, "success", "given privileged simulator state"),
         ({"selftest": None}, "success", "The physics self-test was not run"),
-        ({"selftest": {"passed": False}}, "success", "The physics self-test failed"),
+        (
+            {"selftest": {"ok": False, "checks": [{"name": "weight", "ok": False}]}},
+            "success",
+            "The physics self-test failed",
+        ),
         ({}, "started", "has not finished, or was killed"),
         ({"mixed": ("versions.mujoco: was '3.3.3', now '3.17.0'",)}, "success", "Mixed run"),
         ({}, "success", "with fewer than 50 episodes"),
@@ -407,6 +411,12 @@ def test_a_timeline_leaves_gaps_and_draws_no_more_than_the_cap() -> None:
     assert "a &lt; b" in svg
     assert "nan" not in svg
     assert timeline(np.arange(2) * 0.5, np.full(2, np.nan), "nothing") is None
+
+
+def test_a_timeline_of_zeros_has_a_readable_axis() -> None:
+    svg = timeline(np.arange(6) * 0.5, np.zeros(6), "Force (N)")
+    assert svg is not None
+    assert re.findall(r'text-anchor="end">([^<]*)<', svg) == ["0", "0.5", "1"]
 
 
 def test_markdown_shows_any_text_as_it_is() -> None:

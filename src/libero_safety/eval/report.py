@@ -81,8 +81,7 @@ def write_report(
 
     Args:
         run_folder: what `RunWriter` wrote, finished or not.
-        out: folder to write to; `report` within the run folder by default. Files of an earlier report there
-            are replaced.
+        out: folder to write to; the run folder by default. Files of an earlier report there are replaced.
         frames: draws episodes again; None where there is no off-screen OpenGL library, which the page says.
         videos: whether the episodes told are also shown as video.
         episodes: the episodes to tell; by default the first of every outcome of every suite, at most 12.
@@ -98,8 +97,9 @@ def write_report(
         view.tell(run, record, by_key[record.key], frames, videos) for record in view.chosen(run, episodes)
     ]
     page = _page(run, rows, view.notes(run, rows, problems), stories, pictures=frames is not None)
+    page["chosen"] = episodes is not None
     environment = _environment()
-    folder = run_folder / "report" if out is None else out
+    folder = run_folder if out is None else out
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("report.html", "report.md"):

@@ -11,6 +11,8 @@ from libero_safety.types import FloatArray
 
 WIDTH, HEIGHT = 360, 160
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 28, 20
+LEAST_TOP = 1.0
+"""The vertical axis reaches at least this, so that nothing is drawn as nothing and not as noise."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def timeline(
     if not finite.size:
         return None
     shown = [limit for limit in limits if math.isfinite(limit)]
-    top = min(max(float(finite.max()), *shown, *levels, 1e-9), cap)
+    top = min(max(float(finite.max()), *shown, *levels, LEAST_TOP), cap)
     ticks_y = ticks(min(float(finite.min()), 0.0), top)
     ticks_x = ticks(0.0, max(float(time_s[-1]), 1e-9))
     axes = Axes(max(float(time_s[-1]), 1e-9), ticks_y[0], ticks_y[-1])

@@ -5,11 +5,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol, cast
+from typing import Protocol
 
 import imageio_ffmpeg
 import numpy as np
@@ -18,7 +18,7 @@ from PIL import Image
 
 from libero_safety.data.record import Record
 from libero_safety.data.runlog import Run
-from libero_safety.data.strict_json import RunLogError
+from libero_safety.data.strict_json import JsonValue, RunLogError
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.metrics import EpisodeMetrics, Measure, measure, summarise
 from libero_safety.eval.report_plots import Mark, timeline
@@ -239,8 +239,10 @@ def notes(run: Run, rows: Sequence[EpisodeMetrics], problems: Sequence[str]) -> 
         found.append(
             Note("The physics self-test was not run with this installation: the ruler is unchecked.")
         )
-    elif header.selftest.get("passed") is False:
-        found.append(Note("The physics self-test failed on this installation: do not trust these numbers."))
+    elif header.selftest.get("ok") is not True:
+        failed = tuple(name for name, ok in _checks(header.selftest) if not ok)
+        text = "The physics self-test failed on this installation: do not trust these numbers."
+        found.append(Note(text, True, failed))
     if problems:
         found.append(
             Note(
@@ -301,11 +303,23 @@ def error_classes(run: Run) -> list[ErrorClass]:
     return [ErrorClass(name, tuple(records)) for name, records in ordered]
 
 
+def _checks(stamp: Mapping[str, JsonValue]) -> list[tuple[str, bool]]:
+    checks = stamp.get("checks")
+    items = [item for item in checks if isinstance(item, dict)] if isinstance(checks, list) else []
+    return [(str(item.get("name")), item.get("ok") is True) for item in items]
+
+
+def _selftest_fact(stamp: Mapping[str, JsonValue] | None) -> str:
+    if stamp is None:
+        return "not run"
+    results = [ok for _, ok in _checks(stamp)]
+    return f"{sum(results)} of {len(results)} checks passed" if results else f"ok: {stamp.get('ok')}"
+
+
 def facts(run: Run) -> list[tuple[str, str]]:
     """Return what was run as (name, text)."""
     header, config = run.header, run.header.config
     options = json.dumps(dict(config.policy_options), ensure_ascii=False) if config.policy_options else ""
-    stamp = cast(dict[str, object], header.selftest or {})
     pairs = [
         ("Policy", f"{config.policy} {options}".strip()),
         ("Suites", ", ".join(config.suites)),
@@ -320,7 +334,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Ended", f"{header.finished or ''} {header.status}".strip()),
         ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(header.versions.items()))),
         ("Revision", header.git or ""),
-        ("Self-test", ", ".join(f"{k}: {v}" for k, v in stamp.items()) or "not run"),
+        ("Self-test", _selftest_fact(header.selftest)),
         ("Machine", f"{header.machine.platform}, {header.machine.cpu}, {header.machine.cores} cores"),
         ("Rendering", header.machine.gl),
         ("Workers", str(config.workers)),
