@@ -3,11 +3,11 @@
 import mujoco
 import numpy as np
 import pytest
+from asset_world import add_shape
 
 from libero_safety.assets.arenas import LOOKS, Arena
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.assets.geometry import rotation, shape_bounds
-from tests.assets.physics import add_shape
 
 NAMES = ("coffee_table", "floor", "kitchen", "living_room", "study", "tabletop")
 

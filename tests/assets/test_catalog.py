@@ -84,6 +84,35 @@ def test_every_zone_that_the_files_name_exists(files: list[dict[str, list]]) -> 
 
 
 @pytest.mark.parametrize(
+    ("name", "zones"),
+    [
+        ("flat_stove", ["cook_region"]),
+        ("microwave", ["heating_region", "top_side"]),
+        ("wooden_cabinet", ["top_region", "middle_region", "bottom_region", "top_side"]),
+        ("white_cabinet", ["top_region", "middle_region", "bottom_region", "top_side"]),
+        ("desk_caddy", [f"{side}_contain_region" for side in ("left", "right", "front", "back")]),
+        ("wine_rack", ["top_region"]),
+        ("wooden_two_layer_shelf", ["top_side", "top_region", "bottom_region"]),
+        ("wooden_shelf", ["top_side", "top_region", "middle_region", "bottom_region"]),
+        ("white_place_box", ["top_side"]),
+        ("basket", ["contain_region"]),
+        ("wooden_tray", ["contain_region"]),
+        ("salad_porcelain_plate", ["contain_region"]),
+        ("left_hand", ["palm"]),
+        ("plate_with_hand", ["contain_region"]),
+    ],
+)
+def test_zones_that_scenarios_name(name: str, zones: list[str]) -> None:
+    asset = default_catalog().asset(name)
+    links = {"", *(k.name for k in asset.links)}
+    for zone in zones:
+        found = asset.zone(zone)
+        assert found is not None
+        assert found.link in links
+        assert min(found.half) > 0.015
+
+
+@pytest.mark.parametrize(
     ("name", "parts"),
     [
         ("knife", {"handle", "blade"}),

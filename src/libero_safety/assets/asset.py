@@ -86,8 +86,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Asset:
-    """One thing that can stand in a scene. The root frame has z up at rest and its origin at the centre of the
-    bounding box, seen from above. Things that LIBERO has too keep LIBERO's orientation, so that its yaw angles transfer.
+    """One thing that can stand in a scene.
+
+    The root frame has z up at rest and its origin at the centre of the bounding box, seen from above, unless LIBERO
+    puts it elsewhere. Things that LIBERO has too keep LIBERO's orientation, so that its yaw angles transfer.
 
     Attributes:
         name: type name in the catalog.

@@ -1,10 +1,11 @@
 """Furniture and appliances that stay where they are put: some have joints.
 
 Sizes, frames, zones and joint ranges follow LIBERO's fixtures of the same names, so that its layouts and yaw angles
-transfer; every opening movement is the positive direction of its joint. Moving parts clear their housing by at least 2 mm.
+transfer; every opening movement is the positive direction of its joint. Moving parts never touch their housing.
 """
 
 from functools import partial
+from itertools import pairwise
 
 from libero_safety.assets.asset import Asset, Joint, Link, Rgba, Shape
 from libero_safety.assets.objects.shapes import (
@@ -102,7 +103,15 @@ def microwave(name: str) -> Asset:
             ),
         ),
     )
-    door = Link(
+    zones = (
+        Zone("heating_region", (-0.04, -0.005, 0.096), (0.1035, 0.086, 0.072), "inside"),
+        Zone("top_side", (0, 0.01, 0.187 + _HEADROOM), (0.12, 0.0835, _HEADROOM), "surface"),
+    )
+    return Asset(name, (root, _microwave_door()), zones)
+
+
+def _microwave_door() -> Link:
+    return Link(
         "door",
         (
             box("door", (0.1315, 0.011, 0.0925), (0.1325, -0.0125, 0.0), DARK, PLASTIC, SMOOTH),
@@ -126,11 +135,6 @@ def microwave(name: str) -> Asset:
             friction=0.05,
         ),
     )
-    zones = (
-        Zone("heating_region", (-0.04, -0.005, 0.096), (0.1035, 0.086, 0.072), "inside"),
-        Zone("top_side", (0, 0.01, 0.187 + _HEADROOM), (0.12, 0.0835, _HEADROOM), "surface"),
-    )
-    return Asset(name, (root, door), zones)
 
 
 def cabinet(name: str, *, colour: Rgba, front: Rgba, knob: Rgba) -> Asset:
@@ -250,7 +254,7 @@ def shelf(name: str, *, half_x: float, half_y: float, height_m: float, floors: t
         *(box("board", (half_x - 2 * t, half_y - t, t), (0, -t, z), WOODEN, WOOD) for z in boards),
     ]
     names = ("bottom_region", "middle_region", "top_region")
-    spaces = list(zip(boards[:-1], boards[1:], strict=True))
+    spaces = list(pairwise(boards))
     chosen = names if len(spaces) == 3 else (names[0], names[2])
     zones = [
         Zone(n, (0, -t, (a + b) / 2), (half_x - 2 * t, half_y - t, (b - a) / 2 - t), "inside")

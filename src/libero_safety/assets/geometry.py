@@ -125,13 +125,14 @@ def shape_bounds(shapes: list[Shape]) -> tuple[Vec3, Vec3]:
 
 
 def footprint(asset: Asset) -> Footprint:
-    """Return the upright cylinder about the root's z axis that holds the asset, all joints at zero."""
+    """Return the upright cylinder and box about the root's z axis that hold the asset, all joints at zero."""
     shapes = in_root(asset)
     angles = np.linspace(0, 2 * np.pi, _DIRECTIONS, endpoint=False)
     compass = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(_DIRECTIONS)])
     radius = max(float(support(s, compass).max()) for s in shapes)
     low, high = shape_bounds(shapes)
-    return Footprint(radius, low[2], high[2])
+    half = (max(-low[0], high[0]), max(-low[1], high[1]))
+    return Footprint(radius, low[2], high[2], half)
 
 
 def mass_kg(asset: Asset) -> float:
@@ -168,9 +169,7 @@ def shifted(asset: Asset, offset: Vec3) -> Asset:
 
 
 def turned(asset: Asset, yaw_rad: float) -> Asset:
-    """Return a jointless asset turned about its root's z axis. Zones keep their sizes along the new axes
-    only for quarter turns.
-    """
+    """Return a jointless asset turned about its root's z axis, by a multiple of a quarter turn if it has zones."""
     quat = quat_about((0.0, 0.0, 1.0), yaw_rad)
     swap = round(yaw_rad / (math.pi / 2)) % 2 == 1
 

@@ -113,7 +113,7 @@ def board(name: str, *, half: Vec3, colour: Rgba) -> Asset:
 
 
 def towel(name: str, *, half: Vec3, colour: Rgba, stripe: Rgba) -> Asset:
-    """Return a folded towel as a thin rigid pad: `body` and a thicker `fold` along its -y side, narrow enough to grip."""
+    """Return a folded towel as a thin rigid pad: `body` and a thicker `fold` along its -y side."""
     x, y, z = half
     shapes = [
         box("body", half, (0, 0, z), colour, CLOTH),

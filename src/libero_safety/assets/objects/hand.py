@@ -6,6 +6,7 @@ Lengths: an average adult hand (length 0.19 m, breadth 0.085 m; NASA-STD-3000, a
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 from libero_safety.assets.asset import Asset, Shape, Vec3
 from libero_safety.assets.geometry import bounds, shifted
@@ -88,7 +89,7 @@ def _closed_hand(radius_m: float, height_m: float) -> list[Shape]:
         reach = (radius_m + thick) / math.cos(step / 2)
         turns = [math.radians(d) for d in degrees]
         points = [(reach * math.cos(t), reach * math.sin(t), z) for t in turns]
-        return [_bone(part, thick, a, b) for a, b in zip(points[:-1], points[1:], strict=True)]
+        return [_bone(part, thick, a, b) for a, b in pairwise(points)]
 
     shapes = [
         box("palm", (0.043, 0.013, 0.042), (0.012, -side, level), SKIN, FLESH, RUBBERY),

@@ -1,4 +1,4 @@
-"""Open vessels: bowls, plates, mugs, ramekins, glasses, vases, baskets. Things can be put in, fingers go over the rim."""
+"""Open vessels: bowls, plates, mugs, glasses, vases, baskets, trays. Fingers go over the rim."""
 
 import math
 from functools import partial
@@ -14,7 +14,6 @@ from libero_safety.assets.objects.shapes import (
     GRIPPY,
     HOLLOW,
     RED,
-    SILVER,
     SKY,
     SMOOTH,
     TAN,

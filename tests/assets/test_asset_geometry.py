@@ -2,9 +2,9 @@
 
 import math
 
-import mujoco
 import numpy as np
 import pytest
+from asset_world import add_asset, world
 
 from libero_safety.assets.asset import Asset, Joint, Link, Shape
 from libero_safety.assets.catalog import default_catalog
@@ -25,7 +25,6 @@ from libero_safety.assets.geometry import (
 )
 from libero_safety.assets.objects.shapes import ring
 from libero_safety.types import Zone
-from tests.assets.physics import add_asset, world
 
 QUARTER = quat_about((0.0, 0.0, 1.0), math.pi / 2)
 LYING = quat_about((0.0, 1.0, 0.0), math.pi / 2)

@@ -3,6 +3,7 @@
 import mujoco
 import numpy as np
 import pytest
+from asset_world import add_asset, add_gripper, tilt_deg, world
 
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.catalog import default_catalog
@@ -10,7 +11,6 @@ from libero_safety.assets.fixtures import FIXTURES
 from libero_safety.assets.geometry import bounds
 from libero_safety.assets.objects.bottles import BOTTLES
 from libero_safety.assets.objects.food import FOODS
-from tests.assets.physics import add_asset, add_gripper, tilt_deg, world
 
 HELD = [
     f"{name}_with_hand"
@@ -71,14 +71,14 @@ def test_a_settled_object_stays_put_for_10_s(name: str) -> None:
     assert np.linalg.norm(data.qpos[:2]) < 0.002
 
 
-def lift(asset: Asset, yaw: float = 0.0) -> tuple[mujoco.MjModel, mujoco.MjData]:
+def lift(asset: Asset) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """Close the gripper at the asset's grasp and raise it by 10 cm."""
     assert asset.grasp is not None
     spec = world()
     rise = -bounds(asset)[0][2]
     add_asset(spec, asset, (0, 0, rise), free=True)
     (x, y, z), turn = asset.grasp
-    add_gripper(spec, (x, y, z + rise), turn + yaw)
+    add_gripper(spec, (x, y, z + rise), turn)
     model = spec.compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
