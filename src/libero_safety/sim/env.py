@@ -246,7 +246,7 @@ class Env:
             middle = ((rect.x_min + rect.x_max) / 2, (rect.y_min + rect.y_max) / 2, 0.0)
             return scene.workspace_pos + middle, 0.0
         zone = scene.zone(name)
-        entity = scene.entity(scene.workspace if entity_name == "workspace" else entity_name)
+        entity = scene.entity(entity_name)
         rotation = data.xmat[entity.body].reshape(3, 3)
         if zone is not None:
             pos, rotation = predicate.zone_pose(data, *zone)

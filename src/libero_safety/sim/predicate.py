@@ -71,7 +71,7 @@ def on(scene: Scene, thing: str, target: str) -> Check:
     """Supported by the target (contact) and above it; for a zone or region, within its outline."""
     entity = scene.entity(thing)
     name = target.partition(".")[0]
-    base = scene.entity(scene.workspace if name == "workspace" else name)
+    base = scene.entity(name)
     zone, region = scene.zone(target), scene.region(target)
     if "." in target and zone is None and region is None:
         zones = [f"{name}.{z.name}" for z in base.asset.zones] if base.asset else []

@@ -113,9 +113,9 @@ class Scene:
     start: FloatArray
 
     def entity(self, name: str) -> EntityIds:
-        """Return the ids of an entity; SceneError with near names if there is none."""
+        """Return the ids of an entity, or of the `workspace`; SceneError with near names if there is none."""
         try:
-            return self.entities[name]
+            return self.entities[self.workspace if name == "workspace" else name]
         except KeyError:
             raise SceneError(
                 f"{self.scenario.name}: no entity {name!r}{near_match(name, self.entities)}. "
@@ -146,8 +146,6 @@ class Scene:
         name, _, part = ref.partition(".")
         if name == "robot":
             return self._robot_geoms_of(part)
-        if name == "workspace":
-            name = self.workspace
         entity = self.entity(name)
         if not part:
             return entity.geoms
