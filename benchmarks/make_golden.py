@@ -50,7 +50,7 @@ def random_actions(count: int, seed: int) -> np.ndarray:
 
 
 def record(environment: Any, actions: np.ndarray) -> dict[str, np.ndarray]:
-    """Execute the actions. Row 0 of a path is the state before the first; positions are from the robot's base."""
+    """Execute the actions. Row 0 of a path is the state before them; positions are relative to the base."""
     robot = environment.robots[0]
     model, data = environment.sim.model._model, environment.sim.data._data
     qpos = [*robot._ref_joint_pos_indexes, *robot._ref_gripper_joint_pos_indexes]
