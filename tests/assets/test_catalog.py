@@ -228,11 +228,23 @@ def test_an_unknown_type_is_an_error_with_near_names() -> None:
         default_catalog().arena("kitchn")
 
 
+def test_top_and_inside_mean_the_only_surface_and_interior() -> None:
+    catalog = default_catalog()
+    assert catalog.zone("basket", "inside") == catalog.zone("basket", "contain_region")
+    assert catalog.zone("microwave", "inside") == catalog.zone("microwave", "heating_region")
+    assert catalog.zone("microwave", "top") == catalog.zone("microwave", "top_side")
+    assert catalog.zone("plate", "top") == catalog.zone("plate", "contain_region")
+    assert catalog.zone("wooden_cabinet", "inside") is None
+    assert catalog.zone("alphabet_soup", "top") is None
+
+
 def test_geometry_protocol() -> None:
     catalog = default_catalog()
     assert catalog.footprint("plate").radius_m == pytest.approx(0.07, abs=0.004)
     assert catalog.zone("flat_stove", "cook_region") is not None
     assert catalog.zone("flat_stove", "oven") is None
+    drawers = [catalog.zone("white_cabinet", f"{level}_region") for level in ("bottom", "middle", "top")]
+    assert [z.pos[2] for z in drawers if z is not None] == pytest.approx([0.047, 0.117, 0.186], abs=0.01)
     assert [catalog.workspace_type(a) for a in ("kitchen", "tabletop", "floor")] == [
         "kitchen_table",
         "table",

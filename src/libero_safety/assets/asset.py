@@ -114,8 +114,14 @@ class Asset:
         return tuple(dict.fromkeys(s.part for link in self.links for s in link.shapes))
 
     def zone(self, name: str) -> Zone | None:
-        """Return the zone called `name`, or None."""
-        return next((z for z in self.zones if z.name == name), None)
+        """Return the zone called `name`, or None.
+
+        `top` and `inside` also mean the asset's surface and its interior, if it has just one of that kind.
+        """
+        named = next((z for z in self.zones if z.name == name), None)
+        kind = {"top": "surface", "inside": "inside"}.get(name)
+        alike = [z for z in self.zones if z.kind == kind]
+        return alike[0] if named is None and len(alike) == 1 else named
 
     def digest(self) -> str:
         """Hash of everything that can change a score, 16 hex digits."""

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from libero_safety.assets.arenas import ARENAS, Arena
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.fixtures import FIXTURES
-from libero_safety.assets.geometry import footprint, scaled, tinted
+from libero_safety.assets.geometry import footprint, rotate, scaled, tinted
 from libero_safety.assets.objects.bottles import BOTTLES
 from libero_safety.assets.objects.boxes import BOXES
 from libero_safety.assets.objects.food import FOODS
@@ -88,8 +88,14 @@ class Catalog:
         return self._footprints[type_name]
 
     def zone(self, type_name: str, zone: str) -> Zone | None:
-        """Return a named zone of a type, or None."""
-        return self.asset(type_name).zone(zone)
+        """Return a named zone of a type in its root frame with all joints at zero, or None."""
+        asset = self.asset(type_name)
+        found = asset.zone(zone)
+        if found is None or not found.link:
+            return found
+        link = next(k for k in asset.links if k.name == found.link)
+        x, y, z = rotate(link.quat, found.pos)
+        return replace(found, pos=(x + link.pos[0], y + link.pos[1], z + link.pos[2]))
 
     def workspace_type(self, arena: str) -> str:
         """Return the fixture type that means the arena's own surface."""
