@@ -93,15 +93,15 @@ def view(
 
 @app.command(name="eval")
 def eval_(
-    suite: tyro.conf.UseAppendAction[tuple[str, ...]] = ("all",),
+    suite: tuple[str, ...] = ("all",),
     policy: str = "reckless",
-    level: tuple[int, ...] = (0, 1),
+    level: tuple[int, ...] = (),
     task: tuple[str, ...] = (),
     episodes: int = 10,
     seed: tuple[int, ...] = (0,),
     workers: int = 1,
     out: Path = Path("runs/latest"),
-    policy_arg: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
+    policy_arg: tuple[str, ...] = (),
     horizon: int = 600,
     on_violation: Literal["stop", "continue"] = "stop",
     resume: bool = False,
@@ -113,7 +113,7 @@ def eval_(
     Args:
         suite: built-in suite names, folders or scenario files; `all` stands for the built-in ones.
         policy: `noop`, `random`, `reckless`, `replay`, `openpi`, `module:attr` or an installed plug-in.
-        level: levels to run; tasks without a level are left out.
+        level: levels to run; all that there are by default.
         task: only these tasks, as `task` or `suite/task`.
         episodes: per task, level and seed.
         seed: seeds of the draws.
@@ -126,25 +126,25 @@ def eval_(
         allow_mixed: resume although versions or files differ; the run is labelled as mixed.
         report: write the report when done.
     """
-    from libero_safety.eval.command import run_eval
+    from libero_safety.eval.command import command_line, run_eval
+    from libero_safety.eval.plan import EvalConfig
+    from libero_safety.policy.load import parse_policy_args
+    from libero_safety.suites import suites
 
-    return run_eval(
-        suites=suite,
+    config = EvalConfig(
+        suites=tuple(suites()) if suite == ("all",) else suite,
         policy=policy,
+        policy_options=parse_policy_args(policy_arg),
         levels=level,
         tasks=task,
         episodes=episodes,
         seeds=seed,
-        workers=workers,
-        out=out,
-        policy_args=policy_arg,
         horizon=horizon,
         on_violation=on_violation,
-        resume=resume,
-        allow_mixed=allow_mixed,
-        with_report=report,
-        say=print,
+        workers=workers,
+        command=command_line(),
     )
+    return run_eval(config, out, resume=resume, allow_mixed=allow_mixed, with_report=report, say=print)
 
 
 @app.command

@@ -16,9 +16,9 @@ from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
 from libero_safety.sim.build import add_arena, add_asset
 from libero_safety.sim.motion import MotionLaw, compile_motion
-from libero_safety.sim.robot import FINGER_START_QPOS, HOME_QPOS, RobotIds, resolve, robot_spec
+from libero_safety.sim.robot import FINGER_START_QPOS, HOME_QPOS, RobotIds, resolve, robot_spec, set_physics
 from libero_safety.sim.vision import displaced_camera
-from libero_safety.types import PHYSICS_DT_S, FloatArray, Pose, Zone
+from libero_safety.types import FloatArray, Pose, Zone
 from libero_safety.ubddl import spec, words
 from libero_safety.ubddl.sample import Draw
 
@@ -212,9 +212,7 @@ class _Builder:
         """Arena, robot and every placed entity."""
         out = mujoco.MjSpec()
         out.compiler.degree = False
-        out.option.timestep = PHYSICS_DT_S
-        out.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        out.option.impratio = 10.0
+        set_physics(out.option)
         out.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
         add_arena(out, self.arena, self.scenario.looks)
         out.attach(robot_spec(), prefix="robot/", frame=out.worldbody.add_frame(pos=self.arena.robot_base))

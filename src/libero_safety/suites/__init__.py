@@ -24,7 +24,7 @@ from libero_safety.registry import UnknownNameError, near_match
 from libero_safety.ubddl.parse import Template, parse_file
 from libero_safety.ubddl.spec import Scenario
 
-BUILTIN = ("aag", "hri", "tsa", "fshoa", "ssr")
+BUILTIN = ("aag", "hri", "tsa", "fshoa")
 """Names of the built-in suites, in the order in which they are reported."""
 SUFFIXES = (".ubddl", ".bddl")
 """File name endings of scenarios: our language, and the ones it grew from."""

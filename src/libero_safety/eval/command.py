@@ -1,0 +1,94 @@
+"""What the verbs `eval`, `report` and `replay` do, in plain steps; text goes to `say`."""
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from libero_safety.data.runlog import Run, read_run
+from libero_safety.eval.frames import RunFrames
+from libero_safety.eval.plan import EvalConfig
+from libero_safety.eval.progress import console_progress
+from libero_safety.eval.replay import replay
+from libero_safety.eval.report import ReportFiles, write_report
+from libero_safety.eval.runner import evaluate
+from libero_safety.selftest import stamp
+from libero_safety.sim.vision import gl_backend
+
+Say = Callable[[str], None]
+
+
+def run_eval(
+    config: EvalConfig, out: Path, *, resume: bool, allow_mixed: bool, with_report: bool, say: Say
+) -> int:
+    """Evaluate, report, and return the exit code of the evaluation."""
+    checked = stamp()
+    if not checked.ok:
+        failed = ", ".join(check.name for check in checked.checks if not check.ok)
+        say(f"WARNING: self-test failed ({failed}): the numbers of this run cannot be trusted")
+    summary = evaluate(
+        config,
+        out,
+        resume=resume,
+        allow_mixed=allow_mixed,
+        progress=console_progress(),
+        selftest=checked.to_dict(),
+    )
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in summary.outcomes.items())
+    say(f"{summary.planned} episodes: {counts}" + (f", {summary.missing} not run" if summary.missing else ""))
+    for kind, count in summary.errors.items():
+        say(f"  {count} could not be judged: {kind}")
+    if summary.stopped:
+        say(f"stopped: {summary.stopped}")
+    say(f"run folder: {out}")
+    if with_report:
+        run_report(out, None, video=False, say=say)
+    return summary.exit_code
+
+
+def run_report(folder: Path, out: Path | None, video: bool, say: Say) -> int:
+    """Write the report; without an OpenGL library it has no pictures and says what to install."""
+    run = read_run(folder)
+    report = gl_backend()
+    if not report.ok:
+        say(f"no pictures: {report.why}")
+        files = write_report(folder, out)
+    else:
+        files = _illustrated(run, folder, out, video)
+    say(f"report: {files.html}")
+    return 0
+
+
+def _illustrated(run: Run, folder: Path, out: Path | None, video: bool) -> ReportFiles:
+    frames = RunFrames(run)
+    try:
+        return write_report(folder, out, frames, videos=video)
+    finally:
+        frames.close()
+
+
+def run_replay(folder: Path, wanted: Sequence[str], say: Say) -> int:
+    """Replay logged episodes and compare them; exit code 1 when one drifts."""
+    run = read_run(folder)
+    drifted = compared = 0
+    for record in run.records:
+        chosen = not wanted or any(part in str(record.key) for part in wanted)
+        if not chosen or record.trace_file is None:
+            continue
+        _, drift = replay(run, record)
+        compared += 1
+        drifted += not drift.exact
+        if drift.exact:
+            say(f"same   {drift.key}: {drift.steps} steps, every state equal")
+        else:
+            at = "never" if drift.first_step is None else f"from step {drift.first_step}"
+            say(
+                f"DRIFT  {drift.key}: states differ {at}, end effector by up to {drift.worst_m * 1000:.3f} mm"
+            )
+    say(f"{compared} episodes replayed, {drifted} drifted")
+    return 1 if drifted or not compared else 0
+
+
+def command_line() -> str:
+    """Return this process's command line as one would type it."""
+    return shlex.join(["libero-safety", *sys.argv[1:]])
