@@ -100,8 +100,9 @@ class PlainLines:
         started_s, before = self._first or (now_s, tally.done)
         ran, elapsed_s = tally.done - before, now_s - started_s
         if ran and elapsed_s > 0:
-            left_s = (tally.planned - tally.done) * elapsed_s / ran
-            line += f"; {60 * ran / elapsed_s:.3g} per minute, {duration(left_s)} left"
+            line += f"; {_rate(ran, elapsed_s)}"
+        if ran and tally.done < tally.planned:
+            line += f", {duration((tally.planned - tally.done) * elapsed_s / ran)} left"
         self._stream.write(line + "\n")
         self._stream.flush()
 
@@ -136,7 +137,7 @@ class ProgressBar:
             self._bar.start()
         started_s, before = self._first
         ran = tally.done - before
-        rate = f"{60 * ran / (now_s - started_s):.3g}/min" if ran and now_s > started_s else ""
+        rate = _rate(ran, now_s - started_s) if ran and now_s > started_s else ""
         self._bar.update(self._task, completed=tally.done, counts=str(tally), rate=rate)
 
     def close(self) -> None:
@@ -149,6 +150,11 @@ def console_progress(stream: TextIO | None = None) -> Progress:
     """Return a live bar if `stream` (standard error by default) is a terminal, else plain lines."""
     where = stream or sys.stderr
     return ProgressBar(where) if where.isatty() else PlainLines(where)
+
+
+def _rate(episodes: int, elapsed_s: float) -> str:
+    per_minute = 60 * episodes / elapsed_s
+    return f"{per_minute:.0f} per minute" if per_minute >= 10 else f"{per_minute:.1f} per minute"
 
 
 def duration(seconds: float) -> str:

@@ -4,8 +4,9 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.data.header import RunHeader, RunStatus
@@ -17,7 +18,7 @@ from libero_safety.eval.plan import EvalConfig, Job, make_plan
 from libero_safety.eval.progress import Progress, Silent, Tally
 from libero_safety.eval.simulator import Result, RunnerFactory, Simulator
 from libero_safety.eval.worker import Executor, WorkerStartError, make_executor
-from libero_safety.types import Episode, Key
+from libero_safety.types import Episode, Key, Outcome
 
 EXIT_OK, EXIT_ERRORS = 0, 3
 UNREACHABLE_ROUNDS = 10
@@ -35,6 +36,7 @@ class EvalSummary:
         outcomes: outcome -> episodes, counting the last attempt of each, those of resumed runs included.
         errors: error class -> episodes among those that ended in `error`.
         stopped: why the run ended before its time; empty if it did not.
+        steps: control steps that this call executed.
         wall_s: seconds that this call took.
     """
 
@@ -44,6 +46,7 @@ class EvalSummary:
     outcomes: Mapping[str, int]
     errors: Mapping[str, int]
     stopped: str = ""
+    steps: int = 0
     wall_s: float = 0.0
 
     @property
@@ -138,6 +141,7 @@ class _Session:
     left: int = 0
     retries: int = 0
     unreachable: int = 0
+    steps: int = 0
     stopped: str = ""
     cancelled: bool = False
 
@@ -171,6 +175,7 @@ class _Session:
         episode, key = result.episode, result.job.key
         self.writer.append(episode, result.draw)
         self.attempts[key] += 1
+        self.steps += episode.steps
         connection = episode.error_class == "connection"
         self.unreachable = self.unreachable + 1 if connection else 0
         # A process that died once may have been unlucky; one that dies again is killed by the episode.
@@ -180,7 +185,7 @@ class _Session:
             self.executor.submit(result.job)
         else:
             self.left -= 1
-            self.ended[key] = episode
+            self.ended[key] = replace(episode, trace=None)  # A long run's traces would fill the memory.
         self.stopped = self._reason_to_stop(episode)
         self._show()
 
@@ -194,8 +199,11 @@ class _Session:
         return ""
 
     def _show(self) -> None:
-        outcomes = Counter(episode.outcome for episode in self.ended.values())
-        self.progress.update(Tally(len(self.jobs), outcomes, self.retries))
+        self.progress.update(Tally(len(self.jobs), self._outcomes(), self.retries))
+
+    def _outcomes(self) -> dict[str, int]:
+        counts = Counter(episode.outcome for episode in self.ended.values())
+        return {outcome: counts[outcome] for outcome in get_args(Outcome) if counts[outcome]}
 
     def status(self) -> RunStatus:
         """Return how the run ended."""
@@ -211,8 +219,9 @@ class _Session:
             folder=self.writer.folder,
             status=self.status(),
             planned=len(self.jobs),
-            outcomes=Counter(episode.outcome for episode in ended),
+            outcomes=self._outcomes(),
             errors=Counter(str(episode.error_class) for episode in ended if episode.outcome == "error"),
             stopped=self.stopped,
+            steps=self.steps,
             wall_s=wall_s,
         )

@@ -18,6 +18,8 @@ from libero_safety.eval.interrupts import HungError, deadline
 from libero_safety.eval.plan import EvalConfig, Job
 from libero_safety.eval.simulator import Result, Runner, RunnerFactory, RunnerInfo, error_episode, last_lines
 
+START_S = 600.0
+"""How long a worker may take to get ready, unless an episode may take even longer: models load slowly."""
 CLOSE_S = 5.0
 """How long a worker may take to close its policy before it is killed."""
 
@@ -183,7 +185,7 @@ class Pool:
             if self._closing:
                 raise WorkerStartError("the run is ending")
             self._workers[seat] = worker = _Worker(self._config, self._make_runner)
-        worker.wait_ready(self._config.watchdog_s)
+        worker.wait_ready(max(START_S, self._config.watchdog_s))
         return worker
 
 
@@ -215,7 +217,7 @@ class _Worker:
         Raises:
             WorkerStartError: it cannot.
         """
-        answer, problem = self._ask(None, limit_s)
+        answer, problem = self._ask(None, limit_s, f"nothing within {limit_s:g} s")
         if isinstance(answer, RunnerInfo) and not self.gone:
             self.info = answer
             return
@@ -227,11 +229,11 @@ class _Worker:
     def run(self, job: Job, limit_s: float) -> Result:
         """Run a job there; `gone` tells afterwards whether the worker has to be replaced."""
         started_s = time.monotonic()
-        answer, problem = self._ask(job, limit_s)
+        answer, problem = self._ask(job, limit_s, hung_text(limit_s))
         # The job is the parent's own, so that it is one object throughout.
         return replace(answer, job=job) if isinstance(answer, Result) else _lost(job, problem, started_s)
 
-    def _ask(self, job: Job | None, limit_s: float) -> tuple[object, str]:
+    def _ask(self, job: Job | None, limit_s: float, late: str) -> tuple[object, str]:
         """Send a job (nothing while starting) and return the answer, or None and what went wrong."""
         expired = threading.Event()
 
@@ -254,7 +256,7 @@ class _Worker:
             timer.cancel()
         if expired.is_set():
             self.gone = True
-            return answer, hung_text(limit_s)
+            return answer, late
         return answer, self._death() if self.gone else ""
 
     def _death(self) -> str:
