@@ -64,7 +64,7 @@ make_venv() {
         "$python" -m venv "$venv"
     elif "$python" -m pip --version >/dev/null 2>&1; then
         "$python" -m venv --without-pip "$venv"
-        "$python" -m pip --python "$venv/bin/python" install --quiet pip
+        "$python" -m pip --python "$venv/bin/python" install -qq pip
     else
         die "$python cannot make a virtual environment here. Run '$(apt_command "$package")', then try again"
     fi
@@ -74,5 +74,5 @@ make_venv() {
 pip_install() {
     local venv=$1
     shift
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input "$@"
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input "$@"
 }
