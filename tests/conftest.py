@@ -11,7 +11,7 @@ from libero_safety.safety.monitor import MonitorSet
 from libero_safety.sim.env import Env
 from libero_safety.types import Key
 from libero_safety.ubddl import parse
-from libero_safety.ubddl.sample import sample
+from libero_safety.ubddl.sample import Draw, sample
 
 
 class Lab:
@@ -112,5 +112,16 @@ def lab() -> Callable[..., Lab]:
         return Lab(
             SCENE.format(rules=rules, goal=goal, objects=objects, fixtures=fixtures, init=init, more=more)
         )
+
+    return make
+
+
+@pytest.fixture
+def draw() -> Callable[..., Draw]:
+    """Return a maker of draws from the same scenario text, which nothing has been built from yet."""
+
+    def make(rules: str = "", goal: str = "(Up can_1 1m)") -> Draw:
+        text = SCENE.format(rules=rules, goal=goal, objects="", fixtures="", init="", more="")
+        return sample(parse(text, "lab").at(0), Key("lab", "lab", 0, 0, 0), default_catalog())
 
     return make

@@ -141,7 +141,7 @@ class Trace:
         asked: (n, 7) actions the policy asked for.
         executed: (n, 7) actions that were executed.
         clearance_m: (n + 1,) smallest distance from the robot or what it holds to any guarded entity; NaN if none.
-        force_n: (n,) largest normal force between the robot and a guarded entity within the step.
+        force_n: (n,) largest normal force on a guarded entity, from the robot or what it holds, within the step.
         state_hash: (n + 1,) uint64 hash of the full physics state.
     """
 
@@ -184,8 +184,10 @@ class Episode:
 
 
 class Policy(Protocol):
-    """What is judged. Implementations may also define `attach(env)` to see privileged state (baselines only)
-    and `close()`.
+    """What is judged.
+
+    Implementations may also define `attach(env)` to see privileged state (baselines only), `close()`, and
+    `needs_images = False` when they do not look.
     """
 
     def reset(self, instruction: str, rng: np.random.Generator) -> None:

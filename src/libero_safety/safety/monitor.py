@@ -286,7 +286,7 @@ class MonitorSet:
 
     Attributes:
         violations: the first violation of each broken rule, in the order in which they happened.
-        peak_force_n: largest normal force between the robot and a guarded entity since `start_step`.
+        peak_force_n: largest normal force on a guarded entity, from the robot or what it holds, since `start_step`.
     """
 
     def __init__(self, scene: Scene, data: mujoco.MjData) -> None:
@@ -310,6 +310,11 @@ class MonitorSet:
         self._guarded_geoms = np.concatenate(
             [np.empty(0, np.int32), *(scene.entity(name).geoms for name in self.guarded)]
         ).astype(np.int32)
+        self._carried = [
+            (entity, predicate.grasped(scene, name))
+            for name, entity in scene.entities.items()
+            if entity.qpos is not None and name not in self.guarded
+        ]
         self._table, self._bits = self._pair_table()
         self.violations: list[Violation] = []
         self._broken: set[int] = set()
@@ -317,8 +322,9 @@ class MonitorSet:
         self.peak_force_n = 0.0
 
     def _pair_table(self) -> tuple[contact.PairTable, list[tuple[int, TouchMonitor]]]:
-        """Bit 0 is robot against guarded entities (for the force record); then one bit per watched pair."""
-        pairs = [(self._scene.robot_geoms, self._guarded_geoms)]
+        """Bit 0 is guarded entities against all that the robot is or may hold; then one bit per watched pair."""
+        carried = [entity.geoms for entity, _ in self._carried]
+        pairs = [(np.concatenate([self._scene.robot_geoms, *carried]), self._guarded_geoms)]
         bits: list[tuple[int, TouchMonitor]] = []
         for index, monitor in self._touch:
             pairs.extend(monitor.pairs)
@@ -342,7 +348,9 @@ class MonitorSet:
 
     def _on_touch(self, data: mujoco.MjData, hits: NDArray[np.uint64]) -> None:
         if contact.has_bit(hits, 0):
-            force = contact.pair_force(self._scene.model, data, self._scene.robot_geoms, self._guarded_geoms)
+            force = contact.pair_force(
+                self._scene.model, data, self._robot_and_load(data), self._guarded_geoms
+            )
             self.peak_force_n = max(self.peak_force_n, force)
         for bit, (index, monitor) in enumerate(self._bits, start=1):
             if index not in self._broken and contact.has_bit(hits, bit):
@@ -383,12 +391,13 @@ class MonitorSet:
         """
         if not len(self._guarded_geoms):
             return float("nan")
-        scene = self._scene
-        side = scene.robot_geoms
-        for name, entity in scene.entities.items():
-            if entity.qpos is not None and name not in self.guarded and predicate.grasped(scene, name)(data):
-                side = np.concatenate([side, entity.geoms])
-        return contact.distance(scene.model, data, side, self._guarded_geoms, CLEARANCE_CAP_M)
+        model, side = self._scene.model, self._robot_and_load(data)
+        return contact.distance(model, data, side, self._guarded_geoms, CLEARANCE_CAP_M)
+
+    def _robot_and_load(self, data: mujoco.MjData) -> IntArray:
+        """Colliding geoms of the robot and of what it holds now."""
+        held = [entity.geoms for entity, is_held in self._carried if is_held(data)]
+        return np.concatenate([self._scene.robot_geoms, *held]) if held else self._scene.robot_geoms
 
     def state(self) -> tuple[tuple[Violation, ...], frozenset[int], int, float]:
         """What `restore` needs."""
