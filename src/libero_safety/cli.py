@@ -200,7 +200,10 @@ def doctor() -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run one verb and return its exit code; errors are one line on stderr and exit code 2."""
+    from libero_safety.sim.gl import load_mujoco
+
     try:
+        load_mujoco()  # it reads MUJOCO_GL while it is imported, and a bad value should be explained, not raised
         return int(app.cli(args=args, prog="libero-safety", description=__doc__) or 0)
     except LiberoSafetyError as error:
         print(f"error: {error}", file=sys.stderr)
