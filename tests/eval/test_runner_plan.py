@@ -110,12 +110,14 @@ def test_an_unknown_quality_is_refused_with_the_nearest() -> None:
 def test_the_header_names_everything_that_was_used_but_no_secret(tmp_path: Path) -> None:
     suite = write_suite(tmp_path / "cups", "a", "b")
     options: dict[str, Any] = {"api_key": "s3cret", "hf_token": "s3cret", "unnorm_key": "libero", "replan": 5}
-    asked = config(suite, levels=(1,), policy_options=options, seeds=(1, 2), image_size=64)
+    command = "libero-safety eval --policy-arg api_key=s3cret replan=5"
+    asked = config(suite, levels=(1,), policy_options=options, seeds=(1, 2), image_size=64, command=command)
     plan = make_plan(asked)
     header = run_header(asked, plan, RunnerInfo(True, "osmesa"), default_catalog(), {"passed": True})
     assert header.config.suites == (suite,)
     assert (header.config.tasks, header.config.levels, header.config.seeds) == (("a", "b"), (1,), (1, 2))
     assert header.config.image_size == 64
+    assert header.config.command == "libero-safety eval --policy-arg api_key=(hidden) replan=5"
     assert dict(header.config.policy_options) == {
         "api_key": "(hidden)",
         "hf_token": "(hidden)",

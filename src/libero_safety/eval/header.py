@@ -27,7 +27,7 @@ def run_header(
     """Return the header of a run that begins now.
 
     Policy options that are secrets by their name (`api_key`, `token`, `password`, `secret`, also as the end
-    of a longer name) are stored as `(hidden)`.
+    of a longer name) are stored as `(hidden)`, in the options and in the command line.
     """
     return RunHeader(
         created=now(),
@@ -43,14 +43,17 @@ def run_header(
 
 
 def _run_config(config: EvalConfig, plan: Plan) -> RunConfig:
+    secrets = {name: str(value) for name, value in config.policy_options.items() if _SECRET.search(name)}
+    command = config.command
+    for secret in filter(None, secrets.values()):
+        command = command.replace(secret, HIDDEN)
     return RunConfig(
         suites=plan.suites,
         levels=tuple(sorted({job.key.level for job in plan.jobs})),
         tasks=tuple(dict.fromkeys(task.name for task in plan.tasks)),
         policy=config.policy,
         policy_options={
-            name: HIDDEN if _SECRET.search(name) else plain(value)
-            for name, value in config.policy_options.items()
+            name: HIDDEN if name in secrets else plain(value) for name, value in config.policy_options.items()
         },
         episodes=config.episodes,
         seeds=config.seeds,
@@ -59,7 +62,7 @@ def _run_config(config: EvalConfig, plan: Plan) -> RunConfig:
         image_size=config.image_size,
         quality=config.quality,
         workers=config.workers,
-        command=config.command,
+        command=command,
     )
 
 
