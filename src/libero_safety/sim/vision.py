@@ -5,6 +5,7 @@ import contextlib
 import functools
 import math
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -42,19 +43,29 @@ class VisionError(LiberoSafetyError):
 
 @dataclass(frozen=True)
 class _Preset:
-    """Shadow map size (pixels, 0: no shadows), samples per pixel (0: one), whether shiny surfaces reflect."""
+    """Shadow map size (pixels, 0: no shadows), samples per pixel (0: one), whether shiny surfaces reflect.
+
+    Boxes are drawn with `quads` x `quads` squares a side, round shapes with `slices` x `stacks` facets.
+    """
 
     shadow_map: int
     samples: int
     reflections: bool
+    slices: int = 28
+    stacks: int = 16
+    quads: int = 4
 
 
 QUALITIES: dict[str, _Preset] = {
-    "fast": _Preset(0, 0, reflections=False),
-    "good": _Preset(1024, 4, reflections=True),
+    "fast": _Preset(0, 0, reflections=False, slices=16, stacks=8, quads=2),
+    "good": _Preset(1024, 4, reflections=True, slices=16, stacks=8, quads=2),
     "libero": _Preset(4096, 4, reflections=True),
 }
-"""On a CPU the shadow map is most of the cost. `libero` is what LIBERO draws with (MuJoCo's defaults)."""
+"""On a CPU triangles and the shadow map are most of the cost: with shadows everything is drawn three times.
+`libero` is what LIBERO draws with (MuJoCo's defaults)."""
+
+
+_QUALITY = ("shadowsize", "offsamples", "numslices", "numstacks", "numquads")
 
 
 class Vision:
@@ -104,13 +115,15 @@ class Vision:
         self._free_model()
         mj, preset = self._mj, self._preset
         quality, buffer = model.vis.quality, model.vis.global_
-        before = quality.shadowsize, quality.offsamples, buffer.offwidth, buffer.offheight
-        quality.shadowsize, quality.offsamples = preset.shadow_map, preset.samples
+        before = [getattr(quality, name) for name in _QUALITY], buffer.offwidth, buffer.offheight
+        wanted = preset.shadow_map, preset.samples, preset.slices, preset.stacks, preset.quads
+        _assign(quality, wanted)
         buffer.offwidth, buffer.offheight = self._width, self._height
         try:
             self._pixels = mj.MjrContext(model, mj.mjtFontScale.mjFONTSCALE_50)
         finally:
-            quality.shadowsize, quality.offsamples, buffer.offwidth, buffer.offheight = before
+            values, buffer.offwidth, buffer.offheight = before
+            _assign(quality, values)
         mj.mjr_setBuffer(mj.mjtFramebuffer.mjFB_OFFSCREEN, self._pixels)
         scene = mj.MjvScene(model, maxgeom=model.ngeom + model.nskin + model.nflex + 100)
         scene.flags[mj.mjtRndFlag.mjRND_SHADOW] = preset.shadow_map > 0
@@ -194,6 +207,11 @@ class Vision:
         view = mj.MjvCamera()
         view.type, view.fixedcamid = int(mj.mjtCamera.mjCAMERA_FIXED), found
         return view
+
+
+def _assign(quality: "mujoco.MjVisual.Quality", values: Sequence[int]) -> None:
+    for name, value in zip(_QUALITY, values, strict=True):
+        setattr(quality, name, value)
 
 
 def _close_if_alive(reference: "weakref.ref[Vision]") -> None:
