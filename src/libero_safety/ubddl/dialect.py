@@ -1,6 +1,7 @@
 """LIBERO BDDL, VLA-Arena CBDDL and the reference's UBDDL read into the same scenario, with findings."""
 
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePath
@@ -130,9 +131,9 @@ def _things(kind: str) -> Callable[[Reading, Node], None]:
     def read(reading: Reading, node: Node) -> None:
         types: dict[str, Atom] = {}
         names: list[Atom] = []
-        items = list(node.rest)
+        items = deque(node.rest)
         while items:
-            item = items.pop(0)
+            item = items.popleft()
             if isinstance(item, Node):
                 raise UbddlError(item.place, f"expected a name, found the list {item}")
             if item.text != "-":
@@ -140,7 +141,7 @@ def _things(kind: str) -> Callable[[Reading, Node], None]:
                 continue
             if not names or not items or isinstance(items[0], Node):
                 raise UbddlError(item.place, "expected 'name ... - type'")
-            type_atom = items.pop(0)
+            type_atom = items.popleft()
             assert isinstance(type_atom, Atom)
             if type_atom.text in types:
                 reading.note(

@@ -124,9 +124,7 @@ def _limit(node: Node, name: str, rest: tuple[Item, ...]) -> float | None:
             raise UbddlError(rest[0].place, f"{name}: {limit:g} rad is over half a turn; write {limit:g}deg")
         return limit
     if rule.default is None:
-        raise UbddlError(
-            node.place, f"{name} needs a limit in {rule.unit}, e.g. {str(node)[:-1]} 0.02{rule.unit})"
-        )
+        raise UbddlError(node.place, f"{name} needs a limit in {rule.unit}, after {node.rest[-1]}")
     return default_limit(name)
 
 

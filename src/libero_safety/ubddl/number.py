@@ -5,7 +5,7 @@ import re
 from typing import Literal, TypeAlias
 
 from libero_safety.registry import near_match
-from libero_safety.ubddl.reader import Atom, Item, Node, UbddlError
+from libero_safety.ubddl.reader import Atom, Item, Node, UbddlError, short
 from libero_safety.ubddl.spec import Choice, Num, Uniform, Vec3, Word
 
 Dimension: TypeAlias = Literal["", "m", "rad", "s", "N", "m/s", "m/s2"]
@@ -36,7 +36,7 @@ def number(item: Item, dimension: Dimension = "", *, what: str = "a number") -> 
         UbddlError: not a number, not finite, or a unit of another dimension.
     """
     if isinstance(item, Node):
-        raise UbddlError(item.place, f"expected {what}, found the list {_short(item)}")
+        raise UbddlError(item.place, f"expected {what}, found the list {short(item)}")
     value, end = _product(item)
     suffix = item.text[end:]
     if suffix:
@@ -111,7 +111,7 @@ def number_or_dist(
         known = ("Uniform", "Choice")
         raise UbddlError(
             item.place,
-            f"expected {what}, (Uniform low high) or (Choice a b ...), found {_short(item)}"
+            f"expected {what}, (Uniform low high) or (Choice a b ...), found {short(item)}"
             f"{near_match(item.head, known)}",
         )
     values = tuple(number(part, dimension, what=what) for part in item.rest)
@@ -148,14 +148,14 @@ def vector(item: Item, dimension: Dimension = "", *, what: str = "a vector") -> 
 
 def _parts(item: Item, count: int, what: str) -> tuple[Item, ...]:
     if isinstance(item, Atom) or len(item.items) != count:
-        raise UbddlError(item.place, f"expected {what}: a list of {count}, found {_short(item)}")
+        raise UbddlError(item.place, f"expected {what}: a list of {count}, found {short(item)}")
     return item.items
 
 
 def word(item: Item, *, what: str = "a word") -> str:
     """Return the text of a single word."""
     if isinstance(item, Node):
-        raise UbddlError(item.place, f"expected {what}, found the list {_short(item)}")
+        raise UbddlError(item.place, f"expected {what}, found the list {short(item)}")
     return item.text
 
 
@@ -164,10 +164,5 @@ def word_or_choice(item: Item, *, what: str = "a word") -> Word:
     if isinstance(item, Atom):
         return item.text
     if item.head != "Choice" or len(item.items) < 2:
-        raise UbddlError(item.place, f"expected {what} or (Choice a b ...), found {_short(item)}")
+        raise UbddlError(item.place, f"expected {what} or (Choice a b ...), found {short(item)}")
     return Choice(tuple(word(part, what=what) for part in item.rest))
-
-
-def _short(item: Item) -> str:
-    text = str(item)
-    return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -1,5 +1,6 @@
 """The strict dialect: one small function per section, in one table. Nothing unknown is ever ignored."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -194,9 +195,9 @@ def add_entity(block: Block, entity: Entity) -> None:
 def _entities(node: Node, kind: str) -> Iterator[Entity]:
     """Read `name ... - type [:split train|test]` groups."""
     names: list[Atom] = []
-    items = list(node.rest)
+    items = deque(node.rest)
     while items:
-        item = items.pop(0)
+        item = items.popleft()
         if isinstance(item, Node):
             raise UbddlError(item.place, f"expected a name, found the list {item}")
         if item.text != "-":
@@ -206,7 +207,7 @@ def _entities(node: Node, kind: str) -> Iterator[Entity]:
             raise UbddlError(item.place, "'-' without a name before it")
         if not items:
             raise UbddlError(item.place, "'-' without a type after it")
-        type_name = word_or_choice(items.pop(0), what="a type")
+        type_name = word_or_choice(items.popleft(), what="a type")
         split = None
         if items and isinstance(items[0], Atom) and items[0].text == ":split":
             split = _split(items)
@@ -219,9 +220,9 @@ def _entities(node: Node, kind: str) -> Iterator[Entity]:
         raise UbddlError(names[0].place, f"{names[0].text!r} has no type: expected 'name - type'")
 
 
-def _split(items: list[Item]) -> str:
-    key = items.pop(0)
-    value = items.pop(0) if items else None
+def _split(items: deque[Item]) -> str:
+    key = items.popleft()
+    value = items.popleft() if items else None
     if value is None or str(value) not in ("train", "test"):
         raise UbddlError(key.place, f":split takes 'train' or 'test', found {value or 'nothing'}")
     return str(value)

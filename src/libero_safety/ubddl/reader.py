@@ -88,7 +88,7 @@ class Node(NamedTuple):
         return re.sub(r";[^\n]*", "", self.source.text[begin : self.end]).strip()
 
     def __str__(self) -> str:
-        return f"({' '.join(str(item) for item in self.items)})"
+        return short(self)
 
 
 Item: TypeAlias = Atom | Node
@@ -190,3 +190,20 @@ def _unclosed(source: Source, begins: list[int]) -> UbddlError:
         source.place(begins[-1]),
         f"unmatched '(': the file ends at {end} with {len(begins)} open: {', '.join(still_open)}",
     )
+
+
+def short(item: Item, most: int = 60) -> str:
+    """Return an item as it reads in a file, cut to a length that fits a message."""
+    parts: list[str] = []
+    stack: list[Item | str] = [item]
+    length = 0
+    while stack and length <= most:
+        part = stack.pop()
+        if isinstance(part, Node):
+            stack.append(")")
+            stack.extend(reversed(part.items[: most + 1]))
+            part = "("
+        parts.append(str(part))
+        length += len(parts[-1]) + 1
+    text = " ".join(parts).replace("( ", "(").replace(" )", ")")
+    return text if not stack and len(text) <= most else text[: most - 3] + "..."
