@@ -44,7 +44,7 @@ def check(paths: Positional[tuple[Path, ...]], strict: bool = False) -> int:
     for path, findings in lint_paths(paths, default_catalog()):
         files += 1
         for finding in findings:
-            print(f"{finding.severity}: {finding}")
+            print(finding)
             errors += finding.severity == "error"
             warnings += finding.severity == "warning"
         if not findings:

@@ -28,7 +28,7 @@ OPPOSED_COS = -0.3
 """Two fingers grasp when the directions in which they press differ by more than about 107 degrees."""
 
 
-def center(scene: Scene, data: mujoco.MjData, entity: EntityIds) -> FloatArray:
+def center(data: mujoco.MjData, entity: EntityIds) -> FloatArray:
     """Centre of mass of an entity's whole subtree (m, world)."""
     return np.array(data.subtree_com[entity.body])
 
@@ -85,14 +85,14 @@ def on(scene: Scene, thing: str, target: str) -> Check:
     def check(data: mujoco.MjData) -> bool:
         if not contact.touching(model, data, entity.geoms, base.geoms):
             return False
-        where = center(scene, data, entity)
+        where = center(data, entity)
         if zone is not None:
             local = in_zone(data, base, zone[1], where)
             half = np.array(zone[1].half)
             return bool(np.all(np.abs(local[:2]) <= half[:2]) and local[2] >= -half[2] - SUPPORT_TOLERANCE_M)
         if region is not None:
             return _in_rects(scene, data, base, region, where)
-        other = center(scene, data, base) if base.asset else scene.workspace_pos
+        other = center(data, base) if base.asset else scene.workspace_pos
         return bool(where[2] > other[2] and np.linalg.norm((where - other)[:2]) <= reach)
 
     return check
@@ -104,7 +104,7 @@ def _outline(scene: Scene, entity: EntityIds) -> FloatArray:
     data.qpos[:] = scene.start
     mujoco.mj_kinematics(scene.model, data)
     mujoco.mj_comPos(scene.model, data)
-    middle = center(scene, data, entity)[:2]
+    middle = center(data, entity)[:2]
     boxes = scene.model.geom_aabb[entity.geoms]
     corners = [np.zeros(2)]
     for geom, box in zip(entity.geoms, boxes, strict=True):
@@ -138,7 +138,7 @@ def inside(scene: Scene, thing: str, target: str) -> Check:
     others = _others(scene, entity)
 
     def check(data: mujoco.MjData) -> bool:
-        local = in_zone(data, base, box, center(scene, data, entity))
+        local = in_zone(data, base, box, center(data, entity))
         return bool(np.all(np.abs(local) <= half)) and (
             contact.touching(scene.model, data, entity.geoms, base.geoms)
             or contact.touching(scene.model, data, entity.geoms, others)
@@ -170,7 +170,7 @@ def stack(scene: Scene, thing: str, base: str) -> Check:
     reach = float(np.max(np.linalg.norm(_outline(scene, lower), axis=1))) / 2
 
     def check(data: mujoco.MjData) -> bool:
-        offset = (center(scene, data, upper) - center(scene, data, lower))[:2]
+        offset = (center(data, upper) - center(data, lower))[:2]
         return rests(data) and float(np.linalg.norm(offset)) <= reach
 
     return check
