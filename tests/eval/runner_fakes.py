@@ -98,6 +98,7 @@ class FakeRunner:
         return fake_episode(job)
 
     def _ignore_everything(self) -> None:
+        (self._marks / "stubborn").touch()
         while True:
             try:
                 time.sleep(60)

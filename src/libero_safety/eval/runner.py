@@ -86,9 +86,8 @@ def evaluate(
         make_runner: what runs the episodes; a class or function that new processes can import.
 
     Raises:
-        LiberoSafetyError: the evaluation cannot be meant, the policy cannot be made, or the run folder cannot
-            be used or written.
-        KeyboardInterrupt: a signal came before the first episode; nothing was written.
+        LiberoSafetyError: `config` cannot be meant, the policy cannot be made, or `out` cannot be used.
+        KeyboardInterrupt: before the first episode; nothing was written.
     """
     started_s = time.monotonic()
     plan = make_plan(config)
@@ -103,16 +102,14 @@ def evaluate(
                 header = run_header(config, plan, info, default_catalog(), selftest)
             writer = stack.enter_context(_open(out, header, resume, allow_mixed))
             session = _Session(config, executor, writer, progress or Silent(), plan.jobs)
-            stack.callback(session.progress.close)
             session.run(interrupts)
-            if session.left:
-                executor.kill()
             writer.finish(session.status())
         except BaseException:
             executor.kill()
             raise
-        summary = session.summary(time.monotonic() - started_s)
-    return summary
+        if session.left:
+            executor.kill()
+    return session.summary(time.monotonic() - started_s)
 
 
 def _refuse_taken(out: Path, resume: bool) -> None:
@@ -162,6 +159,8 @@ class _Session:
             self.stopped = "cancelled"
         except WorkerStartError as error:
             self.stopped = str(error)
+        finally:
+            self.progress.close()
 
     def _todo(self) -> list[Job]:
         planned = {job.key for job in self.jobs}
