@@ -97,7 +97,8 @@ def test_a_policy_that_fails_is_an_error_not_a_failure(lab, answer, error_class,
     assert (episode.outcome, episode.error_class) == ("error", error_class)
     assert episode.steps == 3
     assert episode.violations == ()
-    assert episode.trace is not None and len(episode.trace.qpos) == 4
+    assert episode.trace is not None
+    assert len(episode.trace.qpos) == 4
     assert text in str(episode.error)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -55,8 +56,8 @@ class Stamp:
         """Whether every check passed."""
         return all(check.ok for check in self.checks)
 
-    def to_dict(self) -> dict[str, object]:
-        """As JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
         return {
             "ok": self.ok,
             "versions": self.versions,

@@ -195,7 +195,7 @@ def test_looks_cameras_and_start_noise_reach_the_model():
 
 
 def test_an_unknown_look_or_controller_is_an_error(lab):
-    with pytest.raises(Exception, match="slaty.*did you mean 'slate'"):
+    with pytest.raises(Exception, match=r"slaty.*did you mean 'slate'"):
         lab(more="(:looks (:table slaty))")
     with pytest.raises(SceneError, match="unknown controller 'liber'"):
         lab(more="(:robot (:controller liber))")

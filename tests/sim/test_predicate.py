@@ -24,7 +24,8 @@ def table(lab):
     return lab(
         fixtures="stove_1 - flat_stove  cabinet_1 - wooden_cabinet",
         objects="plate_1 - plate  basket_1 - basket",
-        init="(On stove_1 main_table.s) (On cabinet_1 main_table.k) (On plate_1 main_table.p) (On basket_1 main_table.q)",
+        init="(On stove_1 main_table.s) (On cabinet_1 main_table.k) "
+        "(On plate_1 main_table.p) (On basket_1 main_table.q)",
     )
 
 
