@@ -13,7 +13,7 @@ from libero_safety.assets.fixtures import FIXTURES
 from libero_safety.assets.geometry import bounds, in_root, mass_kg
 from libero_safety.assets.objects.hand import HAND_PARTS
 
-SHARED = Path(__file__).parents[2] / "shared" / "reference"
+SHARED = Path(__file__).parents[3] / "shared" / "reference"
 LIBERO_SUITES = ("libero_10", "libero_90", "libero_goal", "libero_object", "libero_spatial")
 
 

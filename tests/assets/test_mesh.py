@@ -10,7 +10,7 @@ from libero_safety.assets.asset import MeshData, Shape
 from libero_safety.assets.geometry import support, volume_m3
 from libero_safety.assets.mesh import MeshError, check_mesh, mesh_volume, read_obj
 
-FIXTURE = Path(__file__).parents[2] / "shared" / "fixtures" / "m01_flat.obj"
+FIXTURE = Path(__file__).parents[3] / "shared" / "fixtures" / "m01_flat.obj"
 FLAT = "v 0 0 0\nv 0.1 0 0\nv 0.1 0.1 0\nv 0 0.1 0\nf 1 2 3\nf 1 3 4\nf 1 3 2\nf 1 4 3\n"
 CUBE = """
 v 0 0 0
