@@ -104,6 +104,10 @@ def eval_(
     policy_arg: tuple[str, ...] = (),
     horizon: int = 600,
     on_violation: Literal["stop", "continue"] = "stop",
+    image_size: int = 256,
+    quality: Literal["fast", "good", "libero"] = "good",
+    watchdog_s: float = 1800.0,
+    retries: int = 2,
     resume: bool = False,
     allow_mixed: bool = False,
     report: bool = True,
@@ -122,6 +126,10 @@ def eval_(
         policy_arg: options of the policy, KEY=VALUE.
         horizon: control steps after which an episode is a timeout.
         on_violation: end the episode at the first violation, or record all of them.
+        image_size: pixels of the square camera images.
+        quality: rendering preset; `libero` draws as LIBERO does, slowly.
+        watchdog_s: wall-clock seconds after which an episode counts as hung.
+        retries: how often an episode is run again after its connection to the policy failed.
         resume: go on with the run in `out`.
         allow_mixed: resume although versions or files differ; the run is labelled as mixed.
         report: write the report when done.
@@ -142,6 +150,10 @@ def eval_(
         horizon=horizon,
         on_violation=on_violation,
         workers=workers,
+        image_size=image_size,
+        quality=quality,
+        watchdog_s=watchdog_s,
+        retries=retries,
         command=command_line(),
     )
     return run_eval(config, out, resume=resume, allow_mixed=allow_mixed, with_report=report, say=print)
@@ -208,6 +220,8 @@ def main(args: list[str] | None = None) -> int:
     except LiberoSafetyError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         return 141
 

@@ -31,10 +31,8 @@ def check_mesh(mesh: MeshData, name: str) -> MeshData:
             the message begins with `name`.
     """
     vertices, faces = mesh.vertices, mesh.faces
-    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or len(vertices) < 4 or len(faces) < 4:
-        raise MeshError(
-            f"{name}: not a solid: {len(vertices)} vertices, {len(faces)} faces; at least 4 of each"
-        )
+    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or not len(vertices) or not len(faces):
+        raise MeshError(f"{name}: empty: {len(vertices)} vertices, {len(faces)} faces")
     if not np.isfinite(vertices).all():
         row = int(np.flatnonzero(~np.isfinite(vertices).all(axis=1))[0])
         raise MeshError(f"{name}: vertex {row + 1} is not finite: {vertices[row].tolist()}")
@@ -46,6 +44,8 @@ def check_mesh(mesh: MeshData, name: str) -> MeshData:
         raise MeshError(
             f"{name}: flat: no thickness in one direction (extent {_metres(extent)}), zero volume"
         )
+    if len(faces) < 4:
+        raise MeshError(f"{name}: not a solid: {len(faces)} faces, at least 4 are needed to enclose anything")
     volume = mesh_volume(mesh)
     if volume < 0:
         raise MeshError(
