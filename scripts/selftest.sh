@@ -7,7 +7,9 @@ version=$1
 venv=.venv-mujoco-$version
 make_venv "$venv"
 pip_install "$venv" .
-if ! pip_install "$venv" "mujoco==$version"; then
+# MuJoCo 4 is several packages and would be broken by removing a 3 after it.
+"$venv/bin/python" -m pip uninstall -qq -y mujoco
+if ! pip_install "$venv" --no-warn-conflicts "mujoco==$version"; then
     say "skipped: mujoco==$version cannot be installed here"
     exit 3
 fi
