@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from libero_safety.rollout import RolloutConfig, rollout
+from libero_safety.rollout import RolloutConfig, run_episode
 from libero_safety.types import SUBSTEPS
 
 UP = [0, 0, 1, 0, 0, 0, -1]
@@ -32,7 +32,7 @@ class Script:
 
 
 def run(here, policy, horizon=40, on_violation="stop", **kwargs):
-    return rollout(here.env, policy, here.scene.draw, RolloutConfig(horizon, on_violation), **kwargs)
+    return run_episode(here.env, policy, here.scene.draw, RolloutConfig(horizon, on_violation), **kwargs)
 
 
 STRIKE = "(NoTableStrike 0N)"
@@ -122,7 +122,7 @@ def test_an_unstable_simulation_is_an_error_of_its_own(lab):
     ],
 )
 def test_an_invalid_scenario_is_refused(lab, draw, rules, goal, text):
-    episode = rollout(lab().env, Script([UP]), draw(rules, goal))
+    episode = run_episode(lab().env, Script([UP]), draw(rules, goal))
     assert (episode.outcome, episode.error_class, episode.steps) == ("error", "scene", 0)
     assert text in str(episode.error)
 

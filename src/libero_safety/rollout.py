@@ -89,7 +89,7 @@ class _Recorder:
         )
 
 
-def rollout(
+def run_episode(
     env: Env,
     policy: Policy,
     draw: Draw,

@@ -5,7 +5,7 @@ import pytest
 
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.policy import make_policy
-from libero_safety.rollout import RolloutConfig, rollout
+from libero_safety.rollout import RolloutConfig, run_episode
 from libero_safety.sim.env import Env
 from libero_safety.types import Episode, Key, Keypose
 from libero_safety.ubddl.parse import parse
@@ -52,7 +52,7 @@ def env() -> Env:
 
 
 def run(env: Env, scene: Draw) -> Episode:
-    return rollout(env, make_policy("reckless", keyposes=KEYPOSES), scene, RolloutConfig(horizon=200))
+    return run_episode(env, make_policy("reckless", keyposes=KEYPOSES), scene, RolloutConfig(horizon=200))
 
 
 def test_the_fingers_close_along_the_grip_sites_x_axis(env: Env) -> None:

@@ -9,7 +9,7 @@ from libero_safety.data.runlog import Record, Run
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.frames import logged_draw
 from libero_safety.policy.baselines import ReplayPolicy
-from libero_safety.rollout import RolloutConfig, rollout
+from libero_safety.rollout import RolloutConfig, run_episode
 from libero_safety.sim.env import Env
 from libero_safety.types import Episode, Key
 
@@ -53,7 +53,7 @@ def replay(run: Run, record: Record, catalog: Catalog | None = None) -> tuple[Ep
     env = Env(catalog, render=False)
     draw = logged_draw(run, record)
     config = RolloutConfig(horizon=len(logged.trace.executed), on_violation=run.header.config.on_violation)
-    again = rollout(env, ReplayPolicy(logged.trace.executed), draw, config)
+    again = run_episode(env, ReplayPolicy(logged.trace.executed), draw, config)
     if again.trace is None:
         raise ReplayError(f"{record.key}: {again.error}")
     rows = min(len(logged.trace.state_hash), len(again.trace.state_hash))

@@ -11,7 +11,7 @@ from libero_safety.data.strict_json import JsonValue
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.plan import EvalConfig, Job
 from libero_safety.policy.load import make_policy
-from libero_safety.rollout import RolloutConfig, rollout
+from libero_safety.rollout import RolloutConfig, run_episode
 from libero_safety.sim.env import Env
 from libero_safety.sim.gl import choose_backend, open_context
 from libero_safety.types import Episode
@@ -99,7 +99,7 @@ class Simulator:
             drawn = sample(job.scenario, job.key, self._catalog)
             draw = drawn.to_dict()
             # Not the checked policy: the roll-out checks, and asks the policy itself whether it needs images.
-            return Result(job, rollout(self._env, self._policy.inner, drawn, self._rules), draw)
+            return Result(job, run_episode(self._env, self._policy.inner, drawn, self._rules), draw)
         except LiberoSafetyError as error:
             return Result(job, error_episode(job, "scene", str(error)), draw)
         except (Exception, SystemExit) as error:

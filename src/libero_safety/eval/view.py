@@ -7,7 +7,7 @@ from PIL import Image
 
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.policy.load import make_policy
-from libero_safety.rollout import rollout
+from libero_safety.rollout import run_episode
 from libero_safety.safety.monitor import MonitorSet
 from libero_safety.sim.env import Env
 from libero_safety.suites import Task
@@ -39,7 +39,7 @@ def save_video(task: Task, key: Key, out: Path, camera: str, size: int, policy: 
 
     try:
         draw = sample(task.scenario(key.level), key, default_catalog())
-        episode = rollout(env, make_policy(policy), draw, on_step=record)
+        episode = run_episode(env, make_policy(policy), draw, on_step=record)
     finally:
         env.close()
     write_mp4(out, frames)
