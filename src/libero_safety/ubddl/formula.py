@@ -19,9 +19,9 @@ _MAX_TILT = math.pi
 def unknown(item: Item, kind: str, name: str, known: Iterable[str]) -> UbddlError:
     """Return the error for a word that the vocabulary does not have."""
     names = sorted(set(known))
-    return UbddlError(
-        item.place, f"unknown {kind} {name!r}{near_match(name, names)}. Known: {', '.join(names)}"
-    )
+    same = next((other for other in names if other.lower() == name.lower()), None)
+    near = f", did you mean {same!r}?" if same else near_match(name, names)
+    return UbddlError(item.place, f"unknown {kind} {name!r}{near}. Known: {', '.join(names)}")
 
 
 def head_of(item: Item, kind: str) -> tuple[Node, str]:
