@@ -24,6 +24,8 @@ from libero_safety.ubddl.sample import Draw
 
 IntArray = NDArray[np.int32]
 
+EXTENT_M = 2.0
+"""Size of the scene by which MuJoCo scales clipping planes."""
 WRIST_VIEW_M = 0.15
 """How far before the wrist camera the point lies that it is turned about."""
 
@@ -214,6 +216,9 @@ class _Builder:
         out.compiler.degree = False
         set_physics(out.option)
         out.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+        # Near plane at 1 cm, far at 20 m: the fingers and what they hold are that close to the wrist camera.
+        out.stat.extent = EXTENT_M
+        out.visual.map.znear, out.visual.map.zfar = 0.01 / EXTENT_M, 20.0 / EXTENT_M
         add_arena(out, self.arena, self.scenario.looks)
         out.attach(robot_spec(), prefix="robot/", frame=out.worldbody.add_frame(pos=self.arena.robot_base))
         for entity in self.scenario.entities:
