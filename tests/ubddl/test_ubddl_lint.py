@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from ubddl_frame import SHARED, Sizes, codes, scenario, text
+from ubddl_frame import KITCHEN, SHARED, Sizes, codes, scenario, text
 
 from libero_safety.types import Footprint
 from libero_safety.ubddl import Finding, lint, lint_file
@@ -134,6 +134,19 @@ def test_a_thing_larger_than_the_zone_it_stands_on() -> None:
       (On stove_1 table_1.back))"""
     assert codes(found(Sizes(), init=init)) == []
     assert codes(found(Sizes(mug=Footprint(0.2, 0, 0.1)), init=init)) == ["small-region"]
+
+
+def test_parts_are_no_zones() -> None:
+    assert (
+        codes(found(Sizes(), goal="(:goal (And (Grasped mug_1.handle) (Touching mug_1.rim plate_1)))")) == []
+    )
+
+
+def test_a_rectangle_on_a_thing_may_be_small_since_only_origins_stay_inside() -> None:
+    regions = KITCHEN[":regions"][:-1] + "(middle (:target stove_1) (:ranges ((0 0 0.01 0.01)))))"
+    init = "(:init (On mug_1 stove_1.middle) (On plate_1 table_1.right)"
+    init += " (On bottle_1 table_1.far) (On stove_1 table_1.back))"
+    assert codes(found(Sizes(), regions=regions, init=init)) == []
 
 
 def test_zones_are_checked_where_types_are_known() -> None:

@@ -9,14 +9,14 @@ from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
 from libero_safety.types import Footprint
 from libero_safety.ubddl import words
-from libero_safety.ubddl.formula import names_in, names_of
+from libero_safety.ubddl.formula import names_in, names_of, terms_of
 from libero_safety.ubddl.lint_context import Context, error, warning
 from libero_safety.ubddl.lint_motion import check_motions, check_noises, check_values
 from libero_safety.ubddl.lint_rules import check_contradictions, check_goal, check_rules
 from libero_safety.ubddl.parse import parse_file
 from libero_safety.ubddl.place import Geometry
 from libero_safety.ubddl.reader import UbddlError
-from libero_safety.ubddl.spec import Choice, Entity, Finding, Place, Scenario
+from libero_safety.ubddl.spec import Choice, Entity, Finding, Place, Scenario, Term
 
 _DENSEST = math.pi / math.sqrt(12)
 """Share of a plane that equal discs can cover at most (Thue)."""
@@ -86,9 +86,11 @@ def _declared_twice(c: Context) -> Iterator[Finding]:
 
 def check_regions(c: Context) -> Iterator[Finding]:
     """Regions that facts, goals or rules name, but nobody defines."""
-    used = [(fact.place, arg) for fact in c.scenario.init for arg in fact.args]
-    if c.scenario.goal is not None:
-        used += [(c.scenario.goal.place, name) for name in names_in(c.scenario.goal)]
+    used = [(fact.place, fact.args[1]) for fact in c.placements.values()]
+    formulas = [c.scenario.goal, *(rule.formula for rule in c.scenario.constraints)]
+    for term in (term for formula in formulas if formula is not None for term in terms_of(formula)):
+        if isinstance(term, Term) and term.word in words.PLACEMENTS:
+            used.append((term.place, str(term.args[1])))
     for place, name in used:
         owner, _, part = name.partition(".")
         if not part or name in c.regions or (owner not in c.entities and owner != "workspace"):
@@ -156,9 +158,7 @@ def check_room(c: Context) -> Iterator[Finding]:
         if not halves:
             continue
         for entity, footprint, place in things:
-            if not c.is_workspace(target.partition(".")[0]) and all(
-                _narrow(footprint) > max(half) for half in halves
-            ):
+            if target not in c.regions_with_rects and all(_narrow(footprint) > max(half) for half in halves):
                 yield warning(
                     place, "small-region", f"{entity.name!r} is larger than {target!r}: it hangs over"
                 )

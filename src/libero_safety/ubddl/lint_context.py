@@ -28,6 +28,7 @@ class Context:
         self.geometry = geometry
         self.entities: dict[str, Entity] = {entity.name: entity for entity in scenario.entities}
         self.regions: dict[str, Region] = {region.full_name: region for region in scenario.regions}
+        self.regions_with_rects = {name for name, region in self.regions.items() if region.rects}
         self.placements: dict[str, Fact] = {
             fact.args[0]: fact
             for fact in scenario.init
