@@ -213,7 +213,7 @@ _LOOK: tuple[tuple[str, str, Shell | Piece], ...] = (
                 Capsule(0.024, (0.0, 0.085, -0.13), (0.0, 0.1, -0.03)),
             ),
             blend_m=0.03,
-            cell_m=0.009,
+            cell_m=0.012,
         ),
     ),
     (
@@ -227,7 +227,7 @@ _LOOK: tuple[tuple[str, str, Shell | Piece], ...] = (
             ),
             blend_m=0.03,
             round_m=0.014,
-            cell_m=0.012,
+            cell_m=0.014,
         ),
     ),
     (
@@ -259,7 +259,7 @@ _LOOK: tuple[tuple[str, str, Shell | Piece], ...] = (
         Shell(
             (Box((0.1, 0.0215, 0.029), (0.0, 0.0, 0.0345)),),
             round_m=0.011,
-            cell_m=0.009,
+            cell_m=0.011,
         ),
     ),
     ("hand", _BLACK, Box((0.085, 0.01, 0.003), (0.0, 0.0, 0.0615))),

@@ -59,7 +59,7 @@ class Shell:
     pieces: tuple[Piece, ...]
     blend_m: float = 0.02
     round_m: float = 0.0
-    cell_m: float = 0.015
+    cell_m: float = 0.02
 
 
 def distance(shell: Shell, points: FloatArray) -> FloatArray:
