@@ -75,14 +75,14 @@ class Footprint:
     """Room a thing takes: horizontal `radius_m` around its root origin, lowest and highest point relative to it (m).
 
     Attributes:
-        half_m: half sizes along the root's x and y of a rectangle around the origin that holds it too; None where
-            only the circle is known.
+        box_m: (x_min, y_min, x_max, y_max) of a rectangle in the root frame that holds it too; None where only the
+            circle is known.
     """
 
     radius_m: float
     bottom_m: float
     top_m: float
-    half_m: tuple[float, float] | None = None
+    box_m: tuple[float, float, float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ def test_rectangles_let_long_things_lie_side_by_side() -> None:
     )
     with pytest.raises(PlacementError):
         sample(s, KEY, Sizes(knife=Footprint(0.1, 0, 0.02)))
-    poses = sample(s, KEY, Sizes(knife=Footprint(0.1, 0, 0.02, (0.1, 0.02)))).poses
+    poses = sample(s, KEY, Sizes(knife=Footprint(0.1, 0, 0.02, (-0.1, -0.02, 0.1, 0.02)))).poses
     assert poses["b"].pos[1] == 0.05
     crossed = scenario(
         objects="(:objects a b - knife)",
@@ -219,7 +219,7 @@ def test_rectangles_let_long_things_lie_side_by_side() -> None:
         constraints="",
     )
     with pytest.raises(PlacementError, match="in the way: a"):
-        sample(crossed, KEY, Sizes(knife=Footprint(0.1, 0, 0.02, (0.1, 0.02))))
+        sample(crossed, KEY, Sizes(knife=Footprint(0.1, 0, 0.02, (-0.1, -0.02, 0.1, 0.02))))
 
 
 def test_no_room_names_everything() -> None:

@@ -131,8 +131,7 @@ def footprint(asset: Asset) -> Footprint:
     compass = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(_DIRECTIONS)])
     radius = max(float(support(s, compass).max()) for s in shapes)
     low, high = shape_bounds(shapes)
-    half = (max(-low[0], high[0]), max(-low[1], high[1]))
-    return Footprint(radius, low[2], high[2], half)
+    return Footprint(radius, low[2], high[2], (*low[:2], *high[:2]))
 
 
 def mass_kg(asset: Asset) -> float:

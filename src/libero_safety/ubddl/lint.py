@@ -185,7 +185,10 @@ def _area(footprint: Footprint) -> float:
 
 def _narrow(footprint: Footprint) -> float:
     """Return the radius of a disc that surely fits inside a thing's outline."""
-    return min(footprint.half_m) if footprint.half_m else footprint.radius_m
+    if footprint.box_m is None:
+        return footprint.radius_m
+    x_min, y_min, x_max, y_max = footprint.box_m
+    return min(x_max - x_min, y_max - y_min) / 2
 
 
 def check_words(c: Context) -> Iterator[Finding]:

@@ -265,18 +265,20 @@ def _same_height(a: Placed, b: Placed) -> bool:
 
 def _overlap(a: Placed, b: Placed) -> bool:
     """Whether both the circles and the rectangles around two things come closer than the gap."""
-    dx, dy = b.x - a.x, b.y - a.y
-    if math.hypot(dx, dy) >= a.footprint.radius_m + b.footprint.radius_m + GAP_M:
+    if math.hypot(b.x - a.x, b.y - a.y) >= a.footprint.radius_m + b.footprint.radius_m + GAP_M:
         return False
     for yaw in (a.yaw, a.yaw + math.pi / 2, b.yaw, b.yaw + math.pi / 2):
-        axis = (math.cos(yaw), math.sin(yaw))
-        if abs(dx * axis[0] + dy * axis[1]) >= _reach(a, yaw) + _reach(b, yaw) + GAP_M:
+        (a_low, a_high), (b_low, b_high) = _shadow(a, yaw), _shadow(b, yaw)
+        if a_low >= b_high + GAP_M or b_low >= a_high + GAP_M:
             return False
     return True
 
 
-def _reach(thing: Placed, direction: float) -> float:
-    """Return half the width of a thing's rectangle, seen along `direction` (rad)."""
-    half_x, half_y = thing.footprint.half_m or (thing.footprint.radius_m,) * 2
-    angle = direction - thing.yaw
-    return half_x * abs(math.cos(angle)) + half_y * abs(math.sin(angle))
+def _shadow(thing: Placed, direction: float) -> tuple[float, float]:
+    """Return from where to where a thing's rectangle reaches along a horizontal direction (rad) through the origin."""
+    radius = thing.footprint.radius_m
+    x_min, y_min, x_max, y_max = thing.footprint.box_m or (-radius, -radius, radius, radius)
+    origin = thing.x * math.cos(direction) + thing.y * math.sin(direction)
+    cos, sin = math.cos(direction - thing.yaw), math.sin(direction - thing.yaw)
+    reach = [x * cos + y * sin for x in (x_min, x_max) for y in (y_min, y_max)]
+    return origin + min(reach), origin + max(reach)
