@@ -13,25 +13,15 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from libero_safety.numba_cache import njit
+from libero_safety.safety.bystander import DISPLACEMENT, DROP, TILT, Breach, Bystander, Bystanders
 from libero_safety.sim import contact, predicate
 from libero_safety.sim.scene import IntArray, Scene, SceneError
-from libero_safety.types import SUBSTEPS, FloatArray, Violation
+from libero_safety.types import SUBSTEPS, Violation
 from libero_safety.ubddl import spec, words
 from libero_safety.ubddl.write import write_formula
 
-GRAVITY_M_S2 = 9.81
 CLEARANCE_CAP_M = 0.5
 """Clearances beyond this are recorded as this."""
-
-
-@dataclass(frozen=True)
-class Breach:
-    """What a monitor saw: who, which robot link, and how much."""
-
-    entities: tuple[str, ...]
-    link: str | None
-    value: float
 
 
 class TouchMonitor(Protocol):
@@ -55,20 +45,31 @@ class StepMonitor(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Bystander:
-    """A limit on how one body moves; all of them are checked together."""
-
-    entity: str
-    kind: int
-    body: int
-    dof: int
-    limit: float
-
-
-DISPLACEMENT, TILT, DROP = 0, 1, 2
-
 AnyMonitor: TypeAlias = TouchMonitor | StepMonitor | Bystander
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two geom sets to keep apart; `is_held` narrows it to the moments at which the first is in the gripper."""
+
+    first: IntArray
+    second: IntArray
+    is_held: predicate.Check | None = None
+
+
+def _watched(scene: Scene, first: str, second: str) -> list[_Pair]:
+    """Return the pairs that a rule is about: `held` is every object that can be held and is not the other side."""
+    if second == "held":
+        first, second = second, first
+    if first != "held":
+        return [_Pair(scene.geoms(first), scene.geoms(second))]
+    other = scene.geoms(second)
+    excluded = {second.partition(".")[0], *(hazard.entity for hazard in scene.hazards)}
+    return [
+        _Pair(entity.geoms, other, predicate.grasped(scene, entity.name))
+        for entity in scene.entities.values()
+        if entity.qpos is not None and entity.name not in excluded
+    ]
 
 
 class _Contact:
@@ -76,43 +77,20 @@ class _Contact:
 
     def __init__(self, scene: Scene, first: str, second: str, limit_n: float | None) -> None:
         self._scene, self._limit_n = scene, limit_n
-        self.pairs: Sequence[tuple[IntArray, IntArray]] = [
-            (_geoms(scene, a), _geoms(scene, b)) for a, b in _pairs(scene, first, second)
-        ]
-        self._held = [_held_object(scene, a, b) for a, b in _pairs(scene, first, second)]
+        self._watched = _watched(scene, first, second)
+        self.pairs: Sequence[tuple[IntArray, IntArray]] = [(p.first, p.second) for p in self._watched]
 
     def on_touch(self, data: mujoco.MjData) -> Breach | None:
         """Find the touching pair whose force is over the limit."""
-        model = self._scene.model
-        for (first, second), is_held in zip(self.pairs, self._held, strict=True):
-            touches = list(contact.touches(data, first, second))
-            if not touches or (is_held is not None and not is_held(data)):
+        for pair in self._watched:
+            touches = list(contact.touches(data, pair.first, pair.second))
+            if not touches or (pair.is_held is not None and not pair.is_held(data)):
                 continue
-            forces = [contact.normal_force(model, data, t.contact) for t in touches]
+            forces = [contact.normal_force(self._scene.model, data, t.contact) for t in touches]
             if self._limit_n is None or sum(forces) > self._limit_n:
                 hardest = touches[int(np.argmax(forces))]
                 return _breach(self._scene, hardest.first, hardest.second, sum(forces))
         return None
-
-
-def _pairs(scene: Scene, first: str, second: str) -> list[tuple[str, str]]:
-    """Names of the pairs to watch: `held` stands for every object that can be held and is not the other side."""
-    if second == "held":
-        first, second = second, first
-    if first != "held":
-        return [(first, second)]
-    other = second.partition(".")[0]
-    movable = [e.name for e in scene.entities.values() if e.qpos is not None and e.name != other]
-    hazards = {h.entity for h in scene.hazards}
-    return [(f"held:{name}", second) for name in movable if name not in hazards]
-
-
-def _geoms(scene: Scene, ref: str) -> IntArray:
-    return scene.geoms(ref.removeprefix("held:"))
-
-
-def _held_object(scene: Scene, first: str, second: str) -> predicate.Check | None:
-    return predicate.grasped(scene, first.removeprefix("held:")) if first.startswith("held:") else None
 
 
 def _breach(scene: Scene, first: int, second: int, value: float) -> Breach:
@@ -144,15 +122,14 @@ class _Clearance:
 
     def __init__(self, scene: Scene, first: str, second: str, margin_m: float) -> None:
         self._scene, self._margin_m = scene, margin_m
-        self._pairs = [(_geoms(scene, a), _geoms(scene, b)) for a, b in _pairs(scene, first, second)]
-        self._held = [_held_object(scene, a, b) for a, b in _pairs(scene, first, second)]
+        self._watched = _watched(scene, first, second)
 
     def after_substep(self, data: mujoco.MjData) -> Breach | None:
         """Measure only what bounding spheres cannot rule out."""
         scene = self._scene
-        for (first, second), is_held in zip(self._pairs, self._held, strict=True):
-            found = contact.nearest(scene.model, data, first, second, self._margin_m)
-            if found.first >= 0 and (is_held is None or is_held(data)):
+        for pair in self._watched:
+            found = contact.nearest(scene.model, data, pair.first, pair.second, self._margin_m)
+            if found.first >= 0 and (pair.is_held is None or pair.is_held(data)):
                 return _breach(scene, found.first, found.second, found.distance_m)
         return None
 
@@ -207,80 +184,6 @@ MONITORS: dict[str, Callable[[Scene, spec.Constraint], AnyMonitor]] = {
 }
 
 
-@njit
-def _bystander_values(
-    kinds: IntArray,
-    bodies: IntArray,
-    dofs: IntArray,
-    limits: FloatArray,
-    origin: FloatArray,
-    axis: FloatArray,
-    xpos: FloatArray,
-    xmat: FloatArray,
-    qvel: FloatArray,
-    values: FloatArray,
-) -> bool:
-    """Write how far each body is along its limited quantity; return whether any is over its limit."""
-    over = False
-    for i in range(kinds.shape[0]):
-        b = bodies[i]
-        if kinds[i] == 0:
-            dx, dy, dz = xpos[b, 0] - origin[i, 0], xpos[b, 1] - origin[i, 1], xpos[b, 2] - origin[i, 2]
-            values[i] = (dx * dx + dy * dy + dz * dz) ** 0.5
-        elif kinds[i] == 1:
-            dot = xmat[b, 2] * axis[i, 0] + xmat[b, 5] * axis[i, 1] + xmat[b, 8] * axis[i, 2]
-            values[i] = np.arccos(min(1.0, max(-1.0, dot)))
-        else:
-            down = -qvel[dofs[i] + 2]
-            values[i] = down * down / (2.0 * 9.81) if down > 0.0 else 0.0
-        if values[i] > limits[i]:
-            over = True
-    return over
-
-
-class _Bystanders:
-    """Displacement, tilt and drop of many bodies in one compiled loop.
-
-    A drop is judged by speed: a body that moves down at v has lost the height v^2 / 2g to gravity, whatever it
-    touches on the way. What the gripper holds is not falling.
-    """
-
-    def __init__(self, scene: Scene, data: mujoco.MjData, rows: Sequence[tuple[int, Bystander]]) -> None:
-        self._rules = [index for index, _ in rows]
-        self._rows = [row for _, row in rows]
-        self._kinds = np.array([r.kind for r in self._rows], np.int32)
-        self._bodies = np.array([r.body for r in self._rows], np.int32)
-        self._dofs = np.array([r.dof for r in self._rows], np.int32)
-        self._limits = np.array([r.limit for r in self._rows])
-        self._origin = np.array(data.xpos[self._bodies])
-        self._axis = np.array(data.xmat[self._bodies][:, [2, 5, 8]])
-        self._values = np.zeros(len(rows))
-        self._held = [predicate.grasped(scene, r.entity) for r in self._rows]
-
-    def breaches(self, data: mujoco.MjData) -> list[tuple[int, Breach]]:
-        """Return (rule index, breach) of every limit that is exceeded now."""
-        over = _bystander_values(
-            self._kinds,
-            self._bodies,
-            self._dofs,
-            self._limits,
-            self._origin,
-            self._axis,
-            data.xpos,
-            data.xmat,
-            data.qvel,
-            self._values,
-        )
-        if not over:
-            return []
-        found: list[tuple[int, Breach]] = []
-        for i in np.flatnonzero(self._values > self._limits):
-            row = self._rows[i]
-            if row.kind != DROP or not self._held[i](data):
-                found.append((self._rules[i], Breach((row.entity,), None, float(self._values[i]))))
-        return found
-
-
 class MonitorSet:
     """All rules of one scene, watching one episode; a `SubstepHook`.
 
@@ -305,7 +208,7 @@ class MonitorSet:
                 self._touch.append((index, monitor))  # type: ignore[arg-type]
             else:
                 self._step.append((index, monitor))  # type: ignore[arg-type]
-        self._bystanders = _Bystanders(scene, data, rows) if rows else None
+        self._bystanders = Bystanders(scene, data, rows) if rows else None
         self.guarded = guarded_entities(scene)
         self._guarded_geoms = np.concatenate(
             [np.empty(0, np.int32), *(scene.entity(name).geoms for name in self.guarded)]
