@@ -54,7 +54,7 @@ class Lab:
 
     def look(self) -> list[str]:
         """Check every rule now; return the names of the broken ones."""
-        self.monitors.after_substep(self.scene, self.data)
+        self.monitors.look(self.data)
         return [v.rule for v in self.monitors.violations]
 
     def act(self, action: Sequence[float], steps: int = 1) -> None:

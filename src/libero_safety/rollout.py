@@ -195,7 +195,7 @@ class _Loop:
 
 def refuse_invalid_start(env: Env, monitors: MonitorSet) -> None:
     """Raise InvalidStartError if a rule is broken, or the goal holds, at rest."""
-    monitors.after_substep(env.scene, env.data)
+    monitors.look(env.data)
     if monitors.violations:
         first = monitors.violations[0]
         raise InvalidStartError(

@@ -111,6 +111,24 @@ def test_clearance_is_zero_when_they_touch_and_finite_when_far(lab):
     assert here.monitors.clearance_m(here.data) == 0.0
 
 
+def test_what_is_guarded(lab):
+    rules = "(NoContact robot.fingers can_1.lid) (MaxForce held soup_1 5N) (NoContact soup_1 can_1) (NoTableStrike)"
+    here = lab(rules)
+    assert monitor.guarded_parts(here.scene.scenario) == ("can_1.lid", "soup_1")
+    assert here.monitors.guarded == ("can_1", "soup_1")
+    here.grasp("can_1")
+    lid = here.env.frame_pose("can_1.lid")[0][2] - here.env.eef_pose()[0][2]
+    assert 0.0 < here.monitors.clearance_m(here.data) < lid + 0.05  # the lid, not the body that it holds
+
+
+def test_the_step_of_a_violation_counts_from_zero(lab):
+    here = lab("(NoContact can_1 soup_1)")
+    here.act([0, 0, 0, 0, 0, 0, -1], 2)
+    here.put("soup_1", here.pos("can_1") + (0.06, 0.0, 0.0))
+    here.look()
+    assert here.monitors.violations[0].step == 1
+
+
 def test_self_collision(lab):
     here = lab("(NoSelfCollision)")
     assert here.look() == []

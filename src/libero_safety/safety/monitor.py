@@ -189,6 +189,7 @@ class MonitorSet:
 
     Attributes:
         violations: the first violation of each broken rule, in the order in which they happened.
+        guarded: names of the entities that clearance and force are recorded against.
         peak_force_n: largest normal force on a guarded entity, from the robot or what it holds, since `start_step`.
     """
 
@@ -209,9 +210,10 @@ class MonitorSet:
             else:
                 self._step.append((index, monitor))  # type: ignore[arg-type]
         self._bystanders = Bystanders(scene, data, rows) if rows else None
-        self.guarded = guarded_entities(scene)
-        self._guarded_geoms = np.concatenate(
-            [np.empty(0, np.int32), *(scene.entity(name).geoms for name in self.guarded)]
+        guarded = guarded_parts(scene.scenario)
+        self.guarded = tuple(dict.fromkeys(ref.partition(".")[0] for ref in guarded))
+        self._guarded_geoms = np.unique(
+            np.concatenate([np.empty(0, np.int32), *(scene.geoms(ref) for ref in guarded)])
         ).astype(np.int32)
         self._carried = [
             (entity, predicate.grasped(scene, name))
@@ -237,6 +239,10 @@ class MonitorSet:
     def after_substep(self, scene: Scene, data: mujoco.MjData) -> None:
         """Check every rule against the physics step that has just been taken."""
         self._substeps += 1
+        self.look(data)
+
+    def look(self, data: mujoco.MjData) -> None:
+        """Check every rule against contacts, forces and geometry as they are in `data`."""
         words_hit = self._table.touching(data)
         if words_hit is not None:
             self._on_touch(data, words_hit)
@@ -274,7 +280,7 @@ class MonitorSet:
                 rule=self._names[index],
                 kind=rule.word,
                 time_s=float(data.time),
-                step=(self._substeps - 1) // SUBSTEPS,
+                step=max(0, self._substeps - 1) // SUBSTEPS,
                 entities=breach.entities,
                 link=breach.link,
                 value=float(np.rad2deg(breach.value)) if degrees else breach.value,
@@ -323,19 +329,15 @@ def rule_name(rule: spec.Constraint) -> str:
     return f"({' '.join(parts)})"
 
 
-def guarded_entities(scene: Scene) -> tuple[str, ...]:
-    """Entities that a contact, force or clearance rule keeps the robot or its load away from."""
-    names = [
-        arg.partition(".")[0]
-        for rule in scene.scenario.constraints
-        if rule.word in ("NoContact", "MaxForce", "MinClearance") and {"robot", "held"} & _heads(rule)
-        for arg in rule.args
-    ]
-    return tuple(n for n in dict.fromkeys(names) if n in scene.entities and n != scene.workspace)
-
-
-def _heads(rule: spec.Constraint) -> set[str]:
-    return {arg.partition(".")[0] for arg in rule.args}
+def guarded_parts(scenario: spec.Scenario) -> tuple[str, ...]:
+    """Entities, or parts of them, that a contact, force or clearance rule keeps the robot or its load away from."""
+    refs: dict[str, None] = {}
+    for rule in scenario.constraints:
+        if rule.word in ("NoContact", "MaxForce", "MinClearance"):
+            others = [arg for arg in rule.args if arg.partition(".")[0] not in words.RESERVED]
+            if len(others) == 1 and any(arg.partition(".")[0] in ("robot", "held") for arg in rule.args):
+                refs[others[0]] = None
+    return tuple(refs)
 
 
 def _unique(names: Sequence[str]) -> list[str]:
