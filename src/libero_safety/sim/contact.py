@@ -93,21 +93,41 @@ class Touch:
     normal: FloatArray
 
 
+@njit
+def _member(value: int, ids: IntArray) -> bool:
+    for i in range(ids.shape[0]):
+        if ids[i] == value:
+            return True
+    return False
+
+
+@njit
+def _matches(geom: IntArray, first: IntArray, second: IntArray, rows: IntArray) -> int:
+    """Write (contact, whether its sides are swapped) for every contact between the sets; return how many."""
+    count = 0
+    for i in range(geom.shape[0]):
+        a = geom[i, 0]
+        b = geom[i, 1]
+        straight = _member(a, first) and _member(b, second)
+        if straight or (_member(b, first) and _member(a, second)):
+            rows[count, 0] = i
+            rows[count, 1] = 0 if straight else 1
+            count += 1
+    return count
+
+
 def touches(data: mujoco.MjData, first: IntArray, second: IntArray) -> Iterator[Touch]:
     """Yield every contact between a geom of `first` and one of `second`."""
     if data.ncon == 0:
         return
-    geom = data.contact.geom
-    in_first, in_second = np.isin(geom, first), np.isin(geom, second)
-    straight = in_first[:, 0] & in_second[:, 1]
-    flipped = in_first[:, 1] & in_second[:, 0]
-    for index in np.flatnonzero(straight | flipped):
-        normal = np.array(data.contact[index].frame[:3])
-        a, b = int(geom[index, 0]), int(geom[index, 1])
-        if straight[index]:
-            yield Touch(int(index), a, b, normal)
-        else:
-            yield Touch(int(index), b, a, -normal)
+    contacts = data.contact
+    geom = contacts.geom
+    rows = np.empty((len(geom), 2), np.int32)
+    count = _matches(geom, first, second, rows)
+    for index, swapped in rows[:count].tolist():
+        normal = np.array(contacts.frame[index, :3])
+        a, b = geom[index].tolist()
+        yield Touch(index, b, a, -normal) if swapped else Touch(index, a, b, normal)
 
 
 def normal_force(model: mujoco.MjModel, data: mujoco.MjData, contact: int) -> float:
@@ -122,11 +142,18 @@ def pair_force(model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, seco
     return sum(normal_force(model, data, touch.contact) for touch in touches(data, first, second))
 
 
+@njit
+def _any_awake(geoms: IntArray, body: IntArray, tree: IntArray, tree_awake: IntArray) -> bool:
+    for i in range(geoms.shape[0]):
+        t = tree[body[geoms[i]]]
+        if t >= 0 and tree_awake[t]:
+            return True
+    return False
+
+
 def awake(model: mujoco.MjModel, data: mujoco.MjData, geoms: IntArray) -> bool:
     """Whether any of the geoms belongs to a moving, wakeful body; things fixed to the world never do."""
-    bodies = model.geom_bodyid[geoms]
-    trees = model.body_treeid[bodies]
-    return bool(np.any(data.tree_awake[trees[trees >= 0]])) if np.any(trees >= 0) else False
+    return bool(_any_awake(geoms, model.geom_bodyid, model.body_treeid, data.tree_awake))
 
 
 def touching(model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, second: IntArray) -> bool:
@@ -142,10 +169,26 @@ def touching(model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, second
 def _lower_bounds(
     xpos: FloatArray, rbound: FloatArray, first: IntArray, second: IntArray, cap: float, out: FloatArray
 ) -> int:
-    """Write the bounding-sphere gaps below `cap` as rows (gap, i, j); return how many."""
+    """Write the bounding-sphere gaps below `cap` as rows (gap, i, j); return how many.
+
+    A geom that is far from the box around the second set is far from everything in it.
+    """
     count = 0
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for j in range(second.shape[0]):
+        b = second[j]
+        reach = rbound[b] if rbound[b] > 0.0 else np.inf
+        for k in range(3):
+            low[k] = min(low[k], xpos[b, k] - reach)
+            high[k] = max(high[k], xpos[b, k] + reach)
     for i in range(first.shape[0]):
         a = first[i]
+        square = 0.0
+        for k in range(3):
+            outside = max(low[k] - xpos[a, k], xpos[a, k] - high[k], 0.0)
+            square += outside * outside
+        if rbound[a] > 0.0 and square >= (cap + rbound[a]) ** 2:
+            continue
         for j in range(second.shape[0]):
             b = second[j]
             gap = 0.0
