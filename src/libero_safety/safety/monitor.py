@@ -123,6 +123,7 @@ class _Clearance:
     def __init__(self, scene: Scene, first: str, second: str, margin_m: float) -> None:
         self._scene, self._margin_m = scene, margin_m
         self._watched = _watched(scene, first, second)
+        self.gaps = [(pair.first, pair.second, margin_m) for pair in self._watched]
 
     def after_substep(self, data: mujoco.MjData) -> Breach | None:
         """Measure only what bounding spheres cannot rule out."""
@@ -210,6 +211,9 @@ class MonitorSet:
             else:
                 self._step.append((index, monitor))  # type: ignore[arg-type]
         self._bystanders = Bystanders(scene, data, rows) if rows else None
+        clearances = [monitor for _, monitor in self._step if isinstance(monitor, _Clearance)]
+        self._gaps = contact.GapTable(scene.model, [gap for monitor in clearances for gap in monitor.gaps])
+        self._far = [row for row in self._step if row[1] not in clearances]
         guarded = guarded_parts(scene.scenario)
         self.guarded = tuple(dict.fromkeys(ref.partition(".")[0] for ref in guarded))
         self._guarded_geoms = np.unique(
@@ -249,7 +253,7 @@ class MonitorSet:
         if self._bystanders is not None:
             for index, breach in self._bystanders.breaches(data):
                 self._report(index, breach, data)
-        for index, monitor in self._step:
+        for index, monitor in self._step if self._gaps.any_below(data) else self._far:
             if index not in self._broken:
                 breach = monitor.after_substep(data)
                 if breach is not None:

@@ -205,6 +205,45 @@ def _lower_bounds(
     return count
 
 
+@njit
+def _any_below(
+    xpos: FloatArray,
+    rbound: FloatArray,
+    geoms: IntArray,
+    ends: IntArray,
+    caps: FloatArray,
+    scratch: FloatArray,
+) -> bool:
+    """Whether any pair of sets, which lie one after the other in `geoms`, has a lower bound below its cap."""
+    begin = 0
+    for p in range(caps.shape[0]):
+        middle = ends[p, 0]
+        end = ends[p, 1]
+        if _lower_bounds(xpos, rbound, geoms[begin:middle], geoms[middle:end], caps[p], scratch) > 0:
+            return True
+        begin = end
+    return False
+
+
+class GapTable:
+    """Whether any of many pairs of geom sets may be nearer than its margin, in one pass over bounding spheres."""
+
+    def __init__(self, model: mujoco.MjModel, pairs: Sequence[tuple[IntArray, IntArray, float]]) -> None:
+        sizes = np.array([(len(first), len(second)) for first, second, _ in pairs], np.int32).reshape(-1, 2)
+        self._rbound = model.geom_rbound
+        self._geoms = np.concatenate([np.empty(0, np.int32), *(g for pair in pairs for g in pair[:2])])
+        self._ends = np.cumsum(sizes, dtype=np.int32).reshape(-1, 2)
+        self._caps = np.array([cap for *_, cap in pairs], np.float64)
+        self._scratch = np.empty((int(np.max(sizes.prod(axis=1), initial=0)), 3))
+
+    def any_below(self, data: mujoco.MjData) -> bool:
+        """Return False only when every pair is farther apart than its margin."""
+        if not len(self._caps):
+            return False
+        xpos = data.geom_xpos
+        return bool(_any_below(xpos, self._rbound, self._geoms, self._ends, self._caps, self._scratch))
+
+
 @dataclass(frozen=True)
 class Nearest:
     """The closest two geoms of two sets; both -1 when nothing is nearer than the cap."""
