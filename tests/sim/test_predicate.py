@@ -146,6 +146,12 @@ def test_settled(table):
     assert not holds(table, "Settled", "can_1")
 
 
+def test_a_thing_that_turns_in_place_is_not_settled(table):
+    table.data.qvel[table.scene.entity("can_1").dof + 5] = 1.0
+    mujoco.mj_forward(table.scene.model, table.data)
+    assert not holds(table, "Settled", "can_1")
+
+
 def test_touching(table):
     assert holds(table, "Touching", "can_1", "workspace")
     assert holds(table, "Touching", "workspace", "can_1")

@@ -18,8 +18,8 @@ from libero_safety.ubddl import spec
 Check: TypeAlias = Callable[[mujoco.MjData], bool]
 Gauge: TypeAlias = Callable[[mujoco.MjData], float]
 
-SETTLED_M_S = 0.02
-"""Slower than this counts as settled."""
+SETTLED_M_S, SETTLED_RAD_S = 0.02, 0.2
+"""Slower than these counts as settled."""
 UP_M = 0.05
 UPRIGHT_RAD = float(np.deg2rad(15.0))
 SUPPORT_TOLERANCE_M = 0.01
@@ -47,11 +47,11 @@ def tilt(data: mujoco.MjData, body: int) -> float:
     return float(np.arccos(np.clip(data.xmat[body, 8], -1.0, 1.0)))
 
 
-def speed(scene: Scene, data: mujoco.MjData, entity: EntityIds) -> float:
-    """Speed of the root body's centre of mass (m/s)."""
-    velocity = np.zeros(6)
-    mujoco.mj_objectVelocity(scene.model, data, mujoco.mjtObj.mjOBJ_BODY, entity.body, velocity, 0)
-    return float(np.linalg.norm(velocity[3:]))
+def velocity(scene: Scene, data: mujoco.MjData, entity: EntityIds) -> tuple[float, float]:
+    """Speed of the root body's centre of mass (m/s) and how fast the body turns (rad/s)."""
+    both = np.zeros(6)
+    mujoco.mj_objectVelocity(scene.model, data, mujoco.mjtObj.mjOBJ_BODY, entity.body, both, 0)
+    return float(np.linalg.norm(both[3:])), float(np.linalg.norm(both[:3]))
 
 
 def zone_pose(data: mujoco.MjData, entity: EntityIds, zone: Zone) -> tuple[FloatArray, FloatArray]:
@@ -221,9 +221,14 @@ def released(scene: Scene, thing: str = "") -> Check:
 
 
 def settled(scene: Scene, thing: str) -> Check:
-    """Slower than 2 cm/s."""
+    """Slower than 2 cm/s and 0.2 rad/s: a thing that tips over is slow for a moment, but it turns."""
     entity = scene.entity(thing)
-    return lambda data: speed(scene, data, entity) < SETTLED_M_S
+
+    def check(data: mujoco.MjData) -> bool:
+        speed_m_s, spin_rad_s = velocity(scene, data, entity)
+        return speed_m_s < SETTLED_M_S and spin_rad_s < SETTLED_RAD_S
+
+    return check
 
 
 PREDICATES: dict[str, Callable[..., Check]] = {
@@ -255,7 +260,7 @@ def _height_gauge(scene: Scene, thing: str) -> Gauge:
 
 def _speed_gauge(scene: Scene, thing: str) -> Gauge:
     entity = scene.entity(thing)
-    return lambda data: speed(scene, data, entity)
+    return lambda data: velocity(scene, data, entity)[0]
 
 
 def _distance_gauge(scene: Scene, first: str, second: str) -> Gauge:

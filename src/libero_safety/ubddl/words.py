@@ -66,7 +66,7 @@ PREDICATES: dict[str, Signature] = {
         ("part",), doc="both fingers press it from opposite sides, at the part if one is named"
     ),
     "Released": Signature(("entity",), optional=1, doc="the gripper touches it (or anything) no more"),
-    "Settled": Signature(("entity",), doc="slower than 2 cm/s"),
+    "Settled": Signature(("entity",), doc="slower than 2 cm/s and 0.2 rad/s"),
 }
 
 MEASURES: dict[str, Signature] = {
