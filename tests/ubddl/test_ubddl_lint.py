@@ -107,7 +107,7 @@ def test_a_scenario_made_in_code_is_checked_like_a_file() -> None:
                 Motion("mug_1", Line((0.0, 0.0, 0.0), 1.0, 0.0)),
                 Motion("mug_1", Line((1.0, 0, 0), 1.0, 5.0)),
             ),
-            noises=(Noise("fog", 11.0), Noise("fog", 1.0), Noise("rain", 1.0)),
+            noises=(Noise("fog", 16.0), Noise("fog", 1.0), Noise("rain", 1.0)),
         )
     )
     assert codes(findings).count("bad-range") == 4

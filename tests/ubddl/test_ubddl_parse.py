@@ -133,7 +133,7 @@ def test_view_and_robot() -> None:
         ({"regions": "(:regions (a (:target t) (:rangs ((0 0 1 1)))))"}, "did you mean ':ranges'"),
         ({"regions": "(:regions (a (:target t) (:yaw_rotation ((2 1)))))"}, "inverted yaw"),
         ({"noise": "(:noise (motion_blurr 3))"}, "did you mean 'motion_blur'"),
-        ({"noise": "(:noise (fog -1))"}, "within 0 and 10"),
+        ({"noise": "(:noise (fog -1))"}, "within 0 and 15"),
         ({"noise": "(:noise (fog 1) (fog 2))"}, "given twice"),
         ({"noise": "(:noise (fog 1 (:cameras wrist)))"}, "unknown camera 'wrist'"),
         ({"cameras": "(:cameras (agentvew (:yaw 1)))"}, "did you mean 'agentview'"),

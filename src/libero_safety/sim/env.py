@@ -10,7 +10,6 @@ import numpy as np
 
 from libero_safety.assets.catalog import Catalog, default_catalog
 from libero_safety.errors import LiberoSafetyError
-from libero_safety.rng import rng_for
 from libero_safety.sim import predicate
 from libero_safety.sim.control import CONTROLLERS, OperationalSpaceController
 from libero_safety.sim.corrupt import apply_noises
@@ -282,9 +281,7 @@ class Env:
         noises = self.scene.scenario.noises
         if clean or not noises:
             return image
-        # One generator per step and camera: a policy that looks less often sees the same noise when it looks.
-        rng = rng_for(self.scene.draw.key, f"noise/{camera}/{self.steps}")
-        return apply_noises(image, camera, noises, rng)
+        return apply_noises(image, camera, noises, self.scene.draw.key, self.steps)
 
     def show(self, qpos: FloatArray) -> None:
         """Pose the scene for a picture; physics does not go on from here."""

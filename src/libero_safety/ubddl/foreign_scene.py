@@ -5,7 +5,7 @@ import math
 from libero_safety.ubddl import words
 from libero_safety.ubddl.foreign import Reading, flat_word, unquoted
 from libero_safety.ubddl.formula import head_of, unknown
-from libero_safety.ubddl.number import MAX_SEVERITY, number, number_or_dist
+from libero_safety.ubddl.number import number, number_or_dist
 from libero_safety.ubddl.parse import keyed, single
 from libero_safety.ubddl.reader import Atom, Node, UbddlError
 from libero_safety.ubddl.spec import Camera, Look, Noise
@@ -19,6 +19,8 @@ NOISES = {
 }
 """The reference's noise keys in our words."""
 _NEVER_MADE = ("pepper", "salt")
+_MAX_SEVERITY = 10.0
+"""The last row of the reference's tables."""
 _IDS_PER_NORM = 100
 """The reference's start states 1..500 lie 0.1 rad further from home for each hundred."""
 
@@ -38,7 +40,7 @@ def read_noise(reading: Reading, node: Node) -> None:
         if NOISES[kind] in reading.block.noises:
             raise UbddlError(entry.place, f"noise {kind!r} is given twice")
         value = unquoted(single(entry, "one severity"))
-        severity = number_or_dist(value, what="the severity", low=0.0, high=MAX_SEVERITY)
+        severity = number_or_dist(value, what="the severity", low=0.0, high=_MAX_SEVERITY)
         noise = Noise(NOISES[kind], severity, (words.CAMERAS[0],), entry.place)
         reading.block.noises[noise.kind] = noise
     active = [noise for noise in reading.block.noises.values() if noise.severity != 0.0]

@@ -22,8 +22,8 @@ UNITS: dict[Dimension, dict[str, float]] = {
 }
 """Unit suffixes and what one of them is in SI."""
 
-MAX_SEVERITY = 10.0
-"""Strongest sensor corruption."""
+MAX_SEVERITY = 15.0
+"""Strongest sensor corruption: 1 to 10 is LIBERO-Safety's scale, 11 to 15 that of ImageNet-C."""
 
 _FACTOR = re.compile(r"pi(?![a-zA-Z])|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _UNIT = re.compile(r"[a-zA-Z][a-zA-Z0-9/]*$")

@@ -258,7 +258,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Noise:
-    """A sensor corruption, severity 0 (none) to 10; applied in the order written.
+    """A sensor corruption, severity 0 (none) to 15; applied in the order written.
 
     Attributes:
         cameras: which cameras; empty means all.
