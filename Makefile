@@ -16,7 +16,7 @@ setup: ## Make .venv and install the package into it
 demo: setup ## Judge the reckless baseline on every suite and write a report
 	@scripts/gl.sh
 	rm -rf runs/demo
-	.venv/bin/libero-safety eval --suite all --policy reckless --episodes 1 --out runs/demo
+	.venv/bin/libero-safety eval --suite all --policy reckless --episodes 3 --workers 2 --out runs/demo
 
 setup-test:
 	@scripts/setup.sh test
@@ -27,6 +27,9 @@ test: setup-test ## Run the whole test suite
 
 test-fast: setup-test ## Run the tests that take seconds
 	$(PY) -m pytest -m "not slow" $(ARGS)
+
+test-openpi: setup-test ## Test the client against openpi's own server package
+	scripts/test-openpi.sh
 
 setup-dev:
 	@scripts/setup.sh dev
@@ -52,4 +55,4 @@ clean: ## Remove everything made here, except runs
 	rm -rf .venv .venv-* dist build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup demo setup-test test test-fast setup-dev format lint type build selftest clean
+.PHONY: help setup demo setup-test test test-fast test-openpi setup-dev format lint type build selftest clean
