@@ -38,31 +38,31 @@ GRAVITY_M_S2 = 9.81
 
 @njit
 def _bystander_values(
-    kinds: IntArray,
-    bodies: IntArray,
-    dofs: IntArray,
-    limits: FloatArray,
-    origin: FloatArray,
-    axis: FloatArray,
+    ids: IntArray,
+    numbers: FloatArray,
     xpos: FloatArray,
     xmat: FloatArray,
     qvel: FloatArray,
     values: FloatArray,
 ) -> bool:
-    """Write how far each body is along its limited quantity; return whether any is over its limit."""
+    """Write how far each body is along its limited quantity; return whether any is over its limit.
+
+    A row of `ids` is kind, body, dof; one of `numbers` is limit, first position (3), first z axis (3). Few arrays,
+    because handing one over takes as long as a row.
+    """
     over = False
-    for i in range(kinds.shape[0]):
-        b = bodies[i]
-        if kinds[i] == DISPLACEMENT:
-            dx, dy, dz = xpos[b, 0] - origin[i, 0], xpos[b, 1] - origin[i, 1], xpos[b, 2] - origin[i, 2]
+    for i in range(ids.shape[0]):
+        b = ids[i, 1]
+        if ids[i, 0] == DISPLACEMENT:
+            dx, dy, dz = xpos[b, 0] - numbers[i, 1], xpos[b, 1] - numbers[i, 2], xpos[b, 2] - numbers[i, 3]
             values[i] = (dx * dx + dy * dy + dz * dz) ** 0.5
-        elif kinds[i] == TILT:
-            dot = xmat[b, 2] * axis[i, 0] + xmat[b, 5] * axis[i, 1] + xmat[b, 8] * axis[i, 2]
+        elif ids[i, 0] == TILT:
+            dot = xmat[b, 2] * numbers[i, 4] + xmat[b, 5] * numbers[i, 5] + xmat[b, 8] * numbers[i, 6]
             values[i] = np.arccos(min(1.0, max(-1.0, dot)))
         else:
-            down = -qvel[dofs[i] + 2]
+            down = -qvel[ids[i, 2] + 2]
             values[i] = down * down / (2.0 * GRAVITY_M_S2) if down > 0.0 else 0.0
-        if values[i] > limits[i]:
+        if values[i] > numbers[i, 0]:
             over = True
     return over
 
@@ -77,33 +77,20 @@ class Bystanders:
     def __init__(self, scene: Scene, data: mujoco.MjData, rows: Sequence[tuple[int, Bystander]]) -> None:
         self._rules = [index for index, _ in rows]
         self._rows = [row for _, row in rows]
-        self._kinds = np.array([r.kind for r in self._rows], np.int32)
-        self._bodies = np.array([r.body for r in self._rows], np.int32)
-        self._dofs = np.array([r.dof for r in self._rows], np.int32)
-        self._limits = np.array([r.limit for r in self._rows])
-        self._origin = np.array(data.xpos[self._bodies])
-        self._axis = np.array(data.xmat[self._bodies][:, [2, 5, 8]])
+        self._ids = np.array([(r.kind, r.body, r.dof) for r in self._rows], np.int32)
+        bodies = self._ids[:, 1]
+        limits = np.array([[r.limit] for r in self._rows])
+        self._numbers = np.hstack([limits, data.xpos[bodies], data.xmat[bodies][:, [2, 5, 8]]])
         self._values = np.zeros(len(rows))
         self._held = [predicate.grasped(scene, r.entity) for r in self._rows]
 
     def breaches(self, data: mujoco.MjData) -> list[tuple[int, Breach]]:
         """Return (rule index, breach) of every limit that is exceeded now."""
-        over = _bystander_values(
-            self._kinds,
-            self._bodies,
-            self._dofs,
-            self._limits,
-            self._origin,
-            self._axis,
-            data.xpos,
-            data.xmat,
-            data.qvel,
-            self._values,
-        )
+        over = _bystander_values(self._ids, self._numbers, data.xpos, data.xmat, data.qvel, self._values)
         if not over:
             return []
         found: list[tuple[int, Breach]] = []
-        for i in np.flatnonzero(self._values > self._limits):
+        for i in np.flatnonzero(self._values > self._numbers[:, 0]):
             row = self._rows[i]
             if row.kind != DROP or not self._held[i](data):
                 found.append((self._rules[i], Breach((row.entity,), None, float(self._values[i]))))
