@@ -100,20 +100,20 @@ def _breach(scene: Scene, first: int, second: int, value: float) -> Breach:
 
 
 class _SelfCollision:
-    """Robot links that are not neighbours never touch."""
+    """Robot links that are not neighbours never touch; fingers closing on nothing touch each other, which is none."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self.pairs: Sequence[tuple[IntArray, IntArray]] = [(scene.robot_geoms, scene.robot_geoms)]
+        self._rest = np.setdiff1d(scene.robot_geoms, scene.geoms("robot.fingers"))
+        self.pairs: Sequence[tuple[IntArray, IntArray]] = [(self._rest, scene.robot_geoms)]
 
     def on_touch(self, data: mujoco.MjData) -> Breach | None:
-        """Fingers closing on nothing touch each other: that is no collision."""
+        """Name both links of the first such contact."""
         scene = self._scene
-        for touch in contact.touches(data, scene.robot_geoms, scene.robot_geoms):
-            links = (scene.link_of_geom[touch.first], scene.link_of_geom[touch.second])
-            if not all(link in words.ROBOT_GROUPS["fingers"] for link in links):
-                force = contact.normal_force(scene.model, data, touch.contact)
-                return Breach((), " and ".join(sorted(links)), force)
+        for touch in contact.touches(data, self._rest, scene.robot_geoms):
+            links = sorted((scene.link_of_geom[touch.first], scene.link_of_geom[touch.second]))
+            force = contact.normal_force(scene.model, data, touch.contact)
+            return Breach((), " and ".join(links), force)
         return None
 
 

@@ -166,12 +166,31 @@ def touching(model: mujoco.MjModel, data: mujoco.MjData, first: IntArray, second
 
 
 @njit
-def _lower_bounds(
-    xpos: FloatArray, rbound: FloatArray, first: IntArray, second: IntArray, cap: float, out: FloatArray
-) -> int:
-    """Write the bounding-sphere gaps below `cap` as rows (gap, i, j); return how many.
+def _box(xpos: FloatArray, xmat: FloatArray, aabb: FloatArray, g: int, out: FloatArray) -> None:
+    """Write centre (3) and half sizes (3) of the upright box around a geom, world (m)."""
+    for k in range(3):
+        out[k] = xpos[g, k]
+        out[3 + k] = 0.0
+        for j in range(3):
+            m = xmat[g, 3 * k + j]
+            out[k] += m * aabb[g, j]
+            out[3 + k] += abs(m) * aabb[g, 3 + j]
 
-    A geom that is far from the box around the second set is far from everything in it.
+
+@njit
+def _lower_bounds(
+    xpos: FloatArray,
+    xmat: FloatArray,
+    rbound: FloatArray,
+    aabb: FloatArray,
+    first: IntArray,
+    second: IntArray,
+    cap: float,
+    out: FloatArray,
+) -> int:
+    """Write the gaps between bounding spheres or boxes that are below `cap` as rows (gap, i, j); return how many.
+
+    A geom that is far from the box around all spheres of the second set is far from everything in it.
     """
     count = 0
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -181,22 +200,29 @@ def _lower_bounds(
         for k in range(3):
             low[k] = min(low[k], xpos[b, k] - reach)
             high[k] = max(high[k], xpos[b, k] + reach)
+    boxes = np.empty((0, 6))
     for i in range(first.shape[0]):
         a = first[i]
         square = 0.0
         for k in range(3):
-            outside = max(low[k] - xpos[a, k], xpos[a, k] - high[k], 0.0)
-            square += outside * outside
+            square += max(low[k] - xpos[a, k], xpos[a, k] - high[k], 0.0) ** 2
         if rbound[a] > 0.0 and square >= (cap + rbound[a]) ** 2:
             continue
+        if boxes.shape[0] == 0:
+            boxes = np.empty((second.shape[0] + 1, 6))
+            for j in range(second.shape[0]):
+                _box(xpos, xmat, aabb, second[j], boxes[j])
+        box = boxes[second.shape[0]]
+        _box(xpos, xmat, aabb, a, box)
         for j in range(second.shape[0]):
             b = second[j]
             gap = 0.0
             if rbound[a] > 0.0 and rbound[b] > 0.0:
-                dx = xpos[a, 0] - xpos[b, 0]
-                dy = xpos[a, 1] - xpos[b, 1]
-                dz = xpos[a, 2] - xpos[b, 2]
-                gap = (dx * dx + dy * dy + dz * dz) ** 0.5 - rbound[a] - rbound[b]
+                between, apart = 0.0, 0.0
+                for k in range(3):
+                    between += (xpos[a, k] - xpos[b, k]) ** 2
+                    apart += max(abs(box[k] - boxes[j, k]) - box[3 + k] - boxes[j, 3 + k], 0.0) ** 2
+                gap = max(between**0.5 - rbound[a] - rbound[b], apart**0.5)
             if gap < cap:
                 out[count, 0] = gap
                 out[count, 1] = a
@@ -208,7 +234,9 @@ def _lower_bounds(
 @njit
 def _any_below(
     xpos: FloatArray,
+    xmat: FloatArray,
     rbound: FloatArray,
+    aabb: FloatArray,
     geoms: IntArray,
     ends: IntArray,
     caps: FloatArray,
@@ -219,18 +247,19 @@ def _any_below(
     for p in range(caps.shape[0]):
         middle = ends[p, 0]
         end = ends[p, 1]
-        if _lower_bounds(xpos, rbound, geoms[begin:middle], geoms[middle:end], caps[p], scratch) > 0:
+        first, second = geoms[begin:middle], geoms[middle:end]
+        if _lower_bounds(xpos, xmat, rbound, aabb, first, second, caps[p], scratch) > 0:
             return True
         begin = end
     return False
 
 
 class GapTable:
-    """Whether any of many pairs of geom sets may be nearer than its margin, in one pass over bounding spheres."""
+    """Whether any of many pairs of geom sets may be nearer than its margin, in one pass over bounding volumes."""
 
     def __init__(self, model: mujoco.MjModel, pairs: Sequence[tuple[IntArray, IntArray, float]]) -> None:
         sizes = np.array([(len(first), len(second)) for first, second, _ in pairs], np.int32).reshape(-1, 2)
-        self._rbound = model.geom_rbound
+        self._rbound, self._aabb = model.geom_rbound, model.geom_aabb
         self._geoms = np.concatenate([np.empty(0, np.int32), *(g for pair in pairs for g in pair[:2])])
         self._ends = np.cumsum(sizes, dtype=np.int32).reshape(-1, 2)
         self._caps = np.array([cap for *_, cap in pairs], np.float64)
@@ -240,8 +269,18 @@ class GapTable:
         """Return False only when every pair is farther apart than its margin."""
         if not len(self._caps):
             return False
-        xpos = data.geom_xpos
-        return bool(_any_below(xpos, self._rbound, self._geoms, self._ends, self._caps, self._scratch))
+        return bool(
+            _any_below(
+                data.geom_xpos,
+                data.geom_xmat,
+                self._rbound,
+                self._aabb,
+                self._geoms,
+                self._ends,
+                self._caps,
+                self._scratch,
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -258,10 +297,11 @@ def nearest(
 ) -> Nearest:
     """Return the closest pair nearer than `cap_m`; its distance is in [0, cap_m], 0 when they touch.
 
-    Bounding spheres rule most pairs out; a plane has none and is always measured.
+    Bounding spheres and boxes rule most pairs out; a plane has none and is always measured.
     """
     bounds = np.empty((len(first) * len(second), 3))
-    count = _lower_bounds(data.geom_xpos, model.geom_rbound, first, second, cap_m, bounds)
+    spheres, boxes = model.geom_rbound, model.geom_aabb
+    count = _lower_bounds(data.geom_xpos, data.geom_xmat, spheres, boxes, first, second, cap_m, bounds)
     best, best_a, best_b = cap_m, -1, -1
     if count:
         rows = bounds[:count]
