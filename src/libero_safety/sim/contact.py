@@ -302,20 +302,27 @@ def nearest(
     bounds = np.empty((len(first) * len(second), 3))
     spheres, boxes = model.geom_rbound, model.geom_aabb
     count = _lower_bounds(data.geom_xpos, data.geom_xmat, spheres, boxes, first, second, cap_m, bounds)
-    best, best_a, best_b = cap_m, -1, -1
+    found = Nearest(cap_m, -1, -1)
     if count:
-        rows = bounds[:count]
-        for gap, a, b in rows[np.argsort(rows[:, 0], kind="stable")]:
-            if gap >= best:
-                break
-            # Ask with a little room: MuJoCo returns its own cap for anything farther.
-            found = mujoco.mj_geomDistance(model, data, int(a), int(b), best + 1e-6, None)
-            found = max(0.0, found)
-            if found < best:
-                best, best_a, best_b = found, int(a), int(b)
-                if best == 0.0:
-                    break
-    return Nearest(best, best_a, best_b)
+        # Measuring the most promising pair first leaves few to sort.
+        rows, best = bounds[:count], int(np.argmin(bounds[:count, 0]))
+        found = _closer(model, data, rows[best : best + 1], found)
+        rows[best, 0] = np.inf
+        left = rows[rows[:, 0] < found.distance_m]
+        found = _closer(model, data, left[np.argsort(left[:, 0], kind="stable")], found)
+    return found
+
+
+def _closer(model: mujoco.MjModel, data: mujoco.MjData, rows: FloatArray, best: Nearest) -> Nearest:
+    """Measure the pairs of `rows`, whose lower bounds ascend, as long as one may be closer than `best`."""
+    for bound, a, b in rows.tolist():
+        if bound >= best.distance_m:
+            break
+        # Ask with a little room: MuJoCo returns its own cap for anything farther.
+        gap = max(0.0, mujoco.mj_geomDistance(model, data, int(a), int(b), best.distance_m + 1e-6, None))
+        if gap < best.distance_m:
+            best = Nearest(gap, int(a), int(b))
+    return best
 
 
 def distance(
