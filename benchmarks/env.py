@@ -25,7 +25,10 @@ from libero_safety.data.machine import git_revision, installed_versions, now, th
 from libero_safety.sim.vision import gl_backend
 
 HERE = Path(__file__).parent
-TURNS = 5
+TURNS = 2
+"""Turns a round in which the control steps are taken."""
+RESETS = 3
+"""Resets in a row: the first one after a pause is slow, and an episode is no pause."""
 MEMORY_LIMIT_MB = 300.0
 DRAWN = ("fast", "good", "libero-quality", "libero-images")
 """Subjects that draw two cameras at every step."""
@@ -133,7 +136,7 @@ def measure(subjects: dict[str, Subject], rounds: int, steps: int, image_steps: 
     samples: Samples = {name: {"reset": [], "steps": []} for name in subjects}
     for number in range(rounds):
         for name, subject in subjects.items():
-            samples[name]["reset"].append(_rate(1, [subject.ask("reset")]))
+            samples[name]["reset"].append(_rate(RESETS, [subject.ask("reset") for _ in range(RESETS)]))
         answers: dict[str, list[dict[str, Any]]] = {name: [] for name in subjects}
         for turn in range(TURNS):
             for name, subject in subjects.items():
@@ -197,7 +200,7 @@ def main() -> None:
     )
     parser.add_argument("--libero-python", default=os.environ.get("LIBERO_SAFETY_LIBERO_PYTHON"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=100, help="control steps a round, nothing drawn")
+    parser.add_argument("--steps", type=int, default=200, help="control steps a round, nothing drawn")
     parser.add_argument("--image-steps", type=int, default=10, help="control steps a round, with cameras")
     parser.add_argument("--json", type=Path, help="write all samples here")
     options = parser.parse_args()

@@ -28,9 +28,10 @@ class Libero:
         return {"geoms": int(sim.model._model.ngeom), "contacts": int(sim.data._data.ncon)}
 
     def export(self, path: Path) -> None:
-        """Write the scene as MJCF, and beside it the positions that the episode starts from."""
+        """Write the scene as MJCF, and beside it how the episode starts: LIBERO places fixtures after compiling."""
+        model, data = self._environment.sim.model._model, self._environment.sim.data._data
         path.write_text(self._environment.env.model.get_xml(), encoding="utf-8")
-        np.save(path.with_suffix(".npy"), self._environment.sim.data.qpos)
+        np.savez(path.with_suffix(".npz"), qpos=data.qpos, body_pos=model.body_pos, body_quat=model.body_quat)
 
 
 def load(images: bool, image_size: int, export: Path | None) -> Callable[[], Libero]:

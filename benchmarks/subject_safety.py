@@ -73,7 +73,9 @@ def load_model(path: Path, sleep: bool) -> Callable[[], Subject]:
             self._model = mujoco.MjModel.from_xml_path(str(path))
             if sleep:
                 self._model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-            self._start = np.load(path.with_suffix(".npy"))
+            with np.load(path.with_suffix(".npz")) as start:
+                self._model.body_pos[:], self._model.body_quat[:] = start["body_pos"], start["body_quat"]
+                self._start = start["qpos"]
             self._data = mujoco.MjData(self._model)
             self._controller = OperationalSpaceController(self._model, resolve_robosuite(self._model))
             self.reset()
