@@ -196,6 +196,8 @@ def test_logic(lab):
         ("(Not (Up can_1))", True),
         ("(Implies (Up can_1) (Up soup_1))", True),
         ("(Implies (Settled can_1) (Up soup_1))", False),
+        ("(AtLeast 2 (Up can_1) (Settled can_1) (Settled soup_1))", True),
+        ("(AtLeast 2 (Up can_1) (Up soup_1) (Settled soup_1))", False),
         ("(>= (Distance can_1 soup_1) 10cm)", True),
         ("(< (Height can_1) 1cm)", True),
         ("(> (Height can_1) 1cm)", False),

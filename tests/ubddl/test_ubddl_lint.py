@@ -34,6 +34,14 @@ def test_the_kitchen_is_clean() -> None:
         ({"goal": "(:goal (Or (On mug_1 table_1) (Grasped mug_1)))"}, "goal-true-at-start"),
         ({"goal": "(:goal (And (On mug_1 plate_1) (On plate_1 table_1)))"}, "goal-part-true"),
         (
+            {"goal": "(:goal (AtLeast 2 (On mug_1 table_1) (On mug_1 plate_1) (On plate_1 table_1)))"},
+            "goal-true-at-start",
+        ),
+        (
+            {"constraints": "(:constraints (Always (AtLeast 2 (On mug_1 table_1) (On mug_1 plate_1))))"},
+            "broken-at-start",
+        ),
+        (
             {"constraints": "(:constraints (NoContact mug_1 bottle_1) (NoContact bottle_1 mug_1))"},
             "duplicate-rule",
         ),

@@ -6,6 +6,7 @@ from ubddl_frame import HEAD, scenario, text
 from libero_safety.ubddl.parse import parse, parse_file
 from libero_safety.ubddl.reader import UbddlError
 from libero_safety.ubddl.spec import (
+    AtLeast,
     Choice,
     Circle,
     Compare,
@@ -65,6 +66,11 @@ def test_rules_with_units_defaults_and_formulas() -> None:
     assert s.constraints[7].formula == Term("Up", ("bottle_1", 0.1))
 
 
+def test_at_least_so_many() -> None:
+    s = scenario(goal="(:goal (AtLeast 2 (Up mug_1) (Up plate_1) (Up bottle_1)))")
+    assert s.goal == AtLeast(2, (Term("Up", ("mug_1",)), Term("Up", ("plate_1",)), Term("Up", ("bottle_1",))))
+
+
 def test_motions() -> None:
     s = scenario(
         dynamics="""(:dynamics
@@ -107,6 +113,11 @@ def test_view_and_robot() -> None:
         ({"goal": "(:goal (on mug_1 plate_1))"}, "unknown predicate 'on', did you mean 'On'"),
         ({"goal": "(:goal (On mug_1))"}, "On takes 2 argument(s), found 1"),
         ({"goal": "(:goal (Not (Released) (Released)))"}, "Not takes 1"),
+        ({"goal": "(:goal (AtLeast 2 (Released)))"}, "AtLeast counts from 1 to its 1 condition(s), not to 2"),
+        ({"goal": "(:goal (AtLeast 0 (Released)))"}, "not to 0"),
+        ({"goal": "(:goal (AtLeast 1.5 (Released) (Up mug_1)))"}, "not to 1.5"),
+        ({"goal": "(:goal (AtLeast (Released) (Up mug_1)))"}, "the number of AtLeast"),
+        ({"goal": "(:goal (AtLeast 1))"}, "takes conditions"),
         ({"goal": "(:goal (Tilt mug_1))"}, "Tilt is a number: compare it"),
         ({"goal": "(:goal (< (Tilt mug_1) 2cm))"}, "takes rad or deg"),
         ({"goal": "(:goal (< (Tilted mug_1) 2))"}, "did you mean 'Tilt'"),

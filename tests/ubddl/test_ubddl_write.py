@@ -7,6 +7,7 @@ from libero_safety.ubddl import words
 from libero_safety.ubddl.parse import parse
 from libero_safety.ubddl.reader import UbddlError
 from libero_safety.ubddl.spec import (
+    AtLeast,
     Camera,
     Choice,
     Circle,
@@ -78,6 +79,7 @@ formulas = st.recursive(
             st.lists(inner, max_size=3),
         ),
         inner.map(lambda item: Logic("Not", (item,))),
+        st.lists(inner, min_size=1, max_size=3).map(lambda items: AtLeast(len(items), tuple(items))),
         st.tuples(inner, inner).map(lambda pair: Logic("Implies", pair)),
     ),
     max_leaves=6,

@@ -292,6 +292,9 @@ def compile_formula(scene: Scene, formula: spec.Formula) -> Check:
             return _compare(op, gauge, right)
         case spec.Logic(op, items):
             return _logic(op, [compile_formula(scene, item) for item in items])
+        case spec.AtLeast(count, items):
+            checks = [compile_formula(scene, item) for item in items]
+            return lambda data: sum(check(data) for check in checks) >= count
 
 
 def _compare(op: str, gauge: Gauge, right: float) -> Check:

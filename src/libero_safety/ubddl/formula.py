@@ -8,10 +8,11 @@ from libero_safety.registry import near_match
 from libero_safety.ubddl import words
 from libero_safety.ubddl.number import Dimension, number, word
 from libero_safety.ubddl.reader import Atom, Item, Node, UbddlError
-from libero_safety.ubddl.spec import Compare, Constraint, Fact, Formula, Logic, Measure, Term
+from libero_safety.ubddl.spec import AtLeast, Compare, Constraint, Fact, Formula, Logic, Measure, Term
 
 COMPARISONS = ("<", "<=", ">", ">=")
 LOGIC_WORDS = ("And", "Or", "Not", "Implies")
+COUNT_WORD = "AtLeast"
 _RULE_DIMENSION: dict[str, Dimension] = {"N": "N", "m": "m", "deg": "rad"}
 _MAX_TILT = math.pi
 
@@ -48,13 +49,17 @@ def parse_formula(item: Item) -> Formula:
     node, name = head_of(item, "a condition")
     if name in LOGIC_WORDS:
         return _parse_logic(node, name)
+    if name == COUNT_WORD:
+        return _parse_count(node)
     if name in COMPARISONS:
         return _parse_compare(node, name)
     if name in words.PREDICATES:
         return _parse_term(node, name)
     if name in words.MEASURES:
         raise UbddlError(node.place, f"{name} is a number: compare it, e.g. (<= {node} 0.1)")
-    raise unknown(node.items[0], "predicate", name, [*words.PREDICATES, *LOGIC_WORDS, *COMPARISONS])
+    raise unknown(
+        node.items[0], "predicate", name, [*words.PREDICATES, *LOGIC_WORDS, COUNT_WORD, *COMPARISONS]
+    )
 
 
 def _parse_logic(node: Node, name: Literal["And", "Or", "Not", "Implies"]) -> Logic:
@@ -63,6 +68,18 @@ def _parse_logic(node: Node, name: Literal["And", "Or", "Not", "Implies"]) -> Lo
     if wanted is not None and len(items) != wanted:
         raise UbddlError(node.place, f"{name} takes {wanted} condition(s), found {len(items)}")
     return Logic(name, items, node.place)
+
+
+def _parse_count(node: Node) -> AtLeast:
+    if len(node.rest) < 2:
+        raise UbddlError(node.place, f"({COUNT_WORD} number condition ...) takes conditions, found {node}")
+    first, *rest = node.rest
+    value = number(first, what=f"the number of {COUNT_WORD}")
+    if value != int(value) or not 1 <= value <= len(rest):
+        raise UbddlError(
+            first.place, f"{COUNT_WORD} counts from 1 to its {len(rest)} condition(s), not to {first}"
+        )
+    return AtLeast(int(value), tuple(parse_formula(part) for part in rest), node.place)
 
 
 def _parse_term(node: Node, name: str) -> Term:
@@ -156,7 +173,7 @@ def _name(item: Item, body: bool) -> str:
 
 def terms_of(formula: Formula) -> Iterator[Term | Compare]:
     """Yield every term and comparison inside a formula."""
-    if isinstance(formula, Logic):
+    if isinstance(formula, Logic | AtLeast):
         for item in formula.items:
             yield from terms_of(item)
     else:

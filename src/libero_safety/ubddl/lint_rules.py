@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from libero_safety.ubddl import words
 from libero_safety.ubddl.formula import terms_of
 from libero_safety.ubddl.lint_context import Context, error, warning
-from libero_safety.ubddl.spec import Compare, Constraint, Finding, Formula, Logic, Term
+from libero_safety.ubddl.spec import AtLeast, Compare, Constraint, Finding, Formula, Logic, Term
 from libero_safety.ubddl.write import write_constraint, write_formula
 
 _PAIRS = ("NoContact", "MaxForce", "MinClearance")
@@ -41,6 +41,10 @@ def holds_at_start(c: Context, formula: Formula) -> bool | None:
     if isinstance(formula, Term):
         return _term_at_start(c, formula)
     values = [holds_at_start(c, item) for item in formula.items]
+    if isinstance(formula, AtLeast):
+        if values.count(True) >= formula.count:
+            return True
+        return False if len(values) - values.count(False) < formula.count else None
     if formula.op == "Not":
         return None if values[0] is None else not values[0]
     if formula.op == "Implies":
@@ -156,7 +160,9 @@ def check_contradictions(c: Context) -> Iterator[Finding]:
 def _required(formula: Formula) -> Iterator[Term]:
     if isinstance(formula, Term):
         yield formula
-    elif isinstance(formula, Logic) and formula.op == "And":
+    elif (isinstance(formula, Logic) and formula.op == "And") or (
+        isinstance(formula, AtLeast) and formula.count == len(formula.items)
+    ):
         for item in formula.items:
             yield from _required(item)
 

@@ -135,7 +135,16 @@ class Logic:
     place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
-Formula: TypeAlias = Term | Compare | Logic
+@dataclass(frozen=True)
+class AtLeast:
+    """At least `count` of the items hold."""
+
+    count: int
+    items: tuple["Formula", ...]
+    place: Place = field(default=NOWHERE, compare=False, repr=False)
+
+
+Formula: TypeAlias = Term | Compare | Logic | AtLeast
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from libero_safety.ubddl.parse import VERSION
 from libero_safety.ubddl.reader import UbddlError
 from libero_safety.ubddl.spec import (
     NOWHERE,
+    AtLeast,
     Camera,
     Choice,
     Circle,
@@ -52,6 +53,8 @@ def write_formula(formula: Formula) -> str:
     """Return a goal or condition as it stands in a file."""
     if isinstance(formula, Logic):
         return _list(formula.op, *map(write_formula, formula.items))
+    if isinstance(formula, AtLeast):
+        return _list("AtLeast", str(formula.count), *map(write_formula, formula.items))
     if isinstance(formula, Compare):
         return _list(formula.op, _measure(formula.left), repr(formula.right))
     return _term(formula)
