@@ -15,6 +15,8 @@ _KINDS = {
 
 
 def add_shape(body: mujoco.MjsBody, shape: Shape) -> None:
+    if shape.mesh is not None and shape.role == "visual":
+        return
     geom = body.add_geom(type=_KINDS[shape.kind], pos=shape.pos, quat=shape.quat, rgba=shape.rgba)
     geom.size[: len(shape.size)] = shape.size
     geom.friction[0] = shape.friction

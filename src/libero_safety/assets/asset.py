@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,18 +17,35 @@ Rgba: TypeAlias = tuple[float, float, float, float]
 ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MeshData:
-    """Triangles: vertices (n, 3) in metres, faces (m, 3) of vertex numbers, anticlockwise seen from outside."""
+    """Triangles: vertices (n, 3) in metres, faces (m, 3) of vertex numbers, anticlockwise seen from outside.
+
+    Attributes:
+        name: what it is; two meshes may share it.
+        normals: unit normal at each corner of each face, (m, 3, 3), or None.
+        uv: texture coordinates of each corner of each face, (m, 3, 2), or None.
+    """
 
     name: str
     vertices: FloatArray = field(repr=False)
     faces: NDArray[np.int32] = field(repr=False)
+    normals: FloatArray | None = field(default=None, repr=False)
+    uv: FloatArray | None = field(default=None, repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the triangles and how they are shaded, 16 hex digits: the same for equal meshes."""
+        arrays = (self.vertices, self.faces, self.normals, self.uv)
+        content = hashlib.sha256()
+        for array in arrays:
+            content.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+        return content.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One convex piece, in the frame of its link.
+    """One piece, in the frame of its link; convex unless it is only seen.
 
     Attributes:
         size: half sizes as MuJoCo takes them: box (x, y, z), sphere (r,), cylinder and capsule (r, half length),
@@ -129,5 +147,5 @@ class Asset:
         for link in self.links:
             for shape in link.shapes:
                 if shape.mesh is not None:
-                    text += shape.mesh.vertices.tobytes().hex() + shape.mesh.faces.tobytes().hex()
+                    text += shape.mesh.digest
         return hashlib.sha256(text.encode()).hexdigest()[:16]

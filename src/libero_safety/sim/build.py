@@ -1,16 +1,10 @@
-"""Assets and arenas as parts of an MjSpec."""
-
-from collections.abc import Sequence
+"""Assets as parts of an MjSpec."""
 
 import mujoco
 import numpy as np
 
-from libero_safety.assets.arenas import LOOKS, Arena
 from libero_safety.assets.asset import Asset, Joint, Shape
-from libero_safety.errors import LiberoSafetyError
-from libero_safety.registry import near_match
 from libero_safety.types import Pose
-from libero_safety.ubddl import spec
 
 VISUAL_GROUP, COLLISION_GROUP = 1, 3
 """Geom groups: what is drawn, and what is only felt."""
@@ -25,11 +19,14 @@ _GEOM = {
     "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
     "mesh": mujoco.mjtGeom.mjGEOM_MESH,
 }
+FINISHES = {
+    "satin": (0.12, 0.3, 0.0),
+    "matte": (0.02, 0.1, 0.0),
+    "metal": (0.45, 0.35, 0.0),
+    "glow": (0.0, 0.0, 0.9),
+}
+"""How a surface shines: specular, shininess, emission; without one like plastic (0.5, 0.5, 0)."""
 _JOINT = {"hinge": mujoco.mjtJoint.mjJNT_HINGE, "slide": mujoco.mjtJoint.mjJNT_SLIDE}
-
-
-class UnknownLookError(LiberoSafetyError):
-    """A word for a table, floor or wall that the arena does not have."""
 
 
 def add_shape(
@@ -39,6 +36,8 @@ def add_shape(
     geom = body.add_geom(name=name, type=_GEOM[shape.kind], pos=shape.pos, quat=shape.quat, rgba=shape.rgba)
     if shape.mesh is not None:
         geom.meshname = _mesh(out, shape)
+        if shape.material in FINISHES:
+            geom.material = _finish(out, shape.material)
     else:
         geom.size = (*shape.size, 0.0, 0.0)[:3]
     if shape.role == "visual":
@@ -52,53 +51,36 @@ def add_shape(
         geom.group = COLLISION_GROUP if shape.role == "collision" else VISUAL_GROUP
 
 
-def _mesh(out: mujoco.MjSpec, shape: Shape) -> str:
-    """Return the name of the mesh of a shape, adding it once per spec."""
-    assert shape.mesh is not None
-    name = shape.mesh.name
-    if not any(m.name == name for m in out.meshes):
-        mesh = out.add_mesh(
-            name=name, uservert=np.ravel(shape.mesh.vertices), userface=np.ravel(shape.mesh.faces)
-        )
-        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+def _finish(out: mujoco.MjSpec, name: str) -> str:
+    """Return the name of the material of a finish, adding it once per spec."""
+    if out.material(name) is None:
+        specular, shininess, emission = FINISHES[name]
+        out.add_material(name=name, specular=specular, shininess=shininess, emission=emission)
     return name
 
 
-def add_arena(out: mujoco.MjSpec, arena: Arena, looks: Sequence[spec.Look]) -> None:
-    """Add floor, walls, table, lights and cameras; looks replace the arena's own.
-
-    Raises:
-        UnknownLookError: a look that there is not.
-    """
-    words = dict(arena.looks) | {look.part: str(look.value) for look in looks if look.part != "light"}
-    brightness = next((float(look.value) for look in looks if look.part == "light"), 1.0)  # type: ignore[arg-type]
-    for index, shape in enumerate(arena.shapes):
-        name = f"arena/{shape.part}/{index}"
-        add_shape(out, out.worldbody, name, shape)
-        if shape.material in LOOKS:
-            out.geom(name).rgba = _colour(arena, shape.material, words[shape.material])
-    for light in arena.lights:
-        kind = mujoco.mjtLightType
-        out.worldbody.add_light(
-            pos=light.pos,
-            dir=light.direction,
-            diffuse=np.clip(np.multiply(light.diffuse, brightness), 0.0, 1.0),
-            specular=light.specular,
-            type=kind.mjLIGHT_DIRECTIONAL if light.directional else kind.mjLIGHT_SPOT,
-            castshadow=light.shadow,
-            cutoff=80.0,
-        )
-    for view in arena.cameras:
-        out.worldbody.add_camera(name=view.name, pos=view.pos, quat=view.quat, fovy=view.fovy_deg)
-
-
-def _colour(arena: Arena, part: str, word: str) -> tuple[float, float, float, float]:
-    if word not in LOOKS[part]:
-        known = ", ".join(LOOKS[part])
-        raise UnknownLookError(
-            f"{arena.name}: unknown look {word!r} of the {part}{near_match(word, LOOKS[part])}. Known: {known}"
-        )
-    return LOOKS[part][word]
+def _mesh(out: mujoco.MjSpec, shape: Shape) -> str:
+    """Return the name of the mesh of a shape, adding it once per spec."""
+    data = shape.mesh
+    assert data is not None
+    name = f"{data.name}-{data.digest}"
+    if out.mesh(name) is not None:
+        return name
+    vertices, faces = data.vertices, data.faces
+    if data.normals is not None:
+        # MuJoCo takes one normal a vertex: every corner becomes a vertex of its own.
+        vertices, faces = vertices[faces], np.arange(faces.size, dtype=np.int32)
+    mesh = out.add_mesh(name=name, uservert=np.ravel(vertices), userface=np.ravel(faces))
+    # What is only seen weighs nothing, so its hull is not needed.
+    inertia = mujoco.mjtMeshInertia
+    seen = shape.role == "visual"
+    mesh.inertia = inertia.mjMESH_INERTIA_SHELL if seen else inertia.mjMESH_INERTIA_CONVEX
+    if data.normals is not None:
+        mesh.usernormal = np.ravel(data.normals)
+    if data.uv is not None:
+        mesh.usertexcoord = np.ravel(data.uv)
+        mesh.userfacetexcoord = np.arange(data.faces.size, dtype=np.int32)
+    return name
 
 
 def add_asset(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from libero_safety.assets.asset import Asset, Link, Rgba, Shape, Vec3
+from libero_safety.assets.asset import Asset, Link, MeshData, Quat, Rgba, Shape, Vec3
 from libero_safety.assets.geometry import quat_about, quat_multiply, quat_to, shape_bounds, shifted
 from libero_safety.types import Zone
 
@@ -67,6 +67,12 @@ def shade(colour: Rgba, factor: float = 0.75) -> Rgba:
     """Return a darker colour."""
     r, g, b, alpha = colour
     return (r * factor, g * factor, b * factor, alpha)
+
+
+def tint(colour: Rgba, white: float = 0.55) -> Rgba:
+    """Return the colour mixed with a share of white."""
+    r, g, b, alpha = colour
+    return (r + (1 - r) * white, g + (1 - g) * white, b + (1 - b) * white, alpha)
 
 
 Role: TypeAlias = Literal["both", "collision", "visual"]
@@ -187,15 +193,38 @@ def walls(
     ]
 
 
+def seen(
+    part: str,
+    mesh: MeshData,
+    rgba: Rgba,
+    pos: Vec3 = (0.0, 0.0, 0.0),
+    quat: Quat = (1.0, 0.0, 0.0, 0.0),
+    finish: str = "satin",
+) -> Shape:
+    """Return a mesh that is seen and not felt; `finish` is how it shines: satin, matte, metal or glow."""
+    return Shape("mesh", (), pos, quat, part, rgba, role="visual", material=finish, mesh=mesh)
+
+
+def dressed(shapes: Sequence[Shape], surface: Sequence[Shape]) -> tuple[Shape, ...]:
+    """Return what of `shapes` collides, to be felt only, and `surface`, to be seen."""
+    felt = [replace(s, role="collision") for s in shapes if s.role != "visual"]
+    return (*felt, *surface)
+
+
 def solid(
     name: str,
     shapes: Sequence[Shape],
     grasp: tuple[Vec3, float] | None = None,
     zones: Sequence[Zone] = (),
     centre: bool = True,
+    surface: Sequence[Shape] = (),
 ) -> Asset:
-    """Return a rigid asset that stands on z = 0, its bounding box centred on the origin unless `centre` is False."""
-    asset = Asset(name, (Link("root", tuple(shapes)),), tuple(zones), grasp)
+    """Return a rigid asset that stands on z = 0, its bounding box centred on the origin unless `centre` is False.
+
+    With a `surface` that is what is seen, and `shapes` are only felt.
+    """
+    shapes = dressed(shapes, surface) if surface else tuple(shapes)
+    asset = Asset(name, (Link("root", shapes),), tuple(zones), grasp)
     low, high = shape_bounds([s for s in shapes if s.role != "visual"])
     x, y = (-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2) if centre else (0.0, 0.0)
     return shifted(asset, (x, y, -low[2]))

@@ -5,6 +5,7 @@ from functools import partial
 
 from libero_safety.assets.asset import Asset, Rgba
 from libero_safety.assets.geometry import turned
+from libero_safety.assets.meshes import vessels as look
 from libero_safety.assets.objects.shapes import (
     BLACK,
     BLUE,
@@ -53,17 +54,14 @@ def bowl(
         disc("body", foot_m, 0, base, colour, density * 0.6, friction),
         *ring("rim", (foot_m, radius_m), (base * 0.6, height_m), wall_m, colour, density, friction),
     ]
-    if stripe is not None:
-        grow = (radius_m - foot_m) / height_m
-        low, high = height_m * 0.8, height_m + 0.0006
-        edge = (foot_m + grow * low + 0.0008, foot_m + grow * high + 0.0008)
-        shapes += ring("rim", edge, (low, high), wall_m + 0.0016, stripe, role="visual")
+    finish = "matte" if friction == GRIPPY else "satin"
+    surface = look.bowl_surface(radius_m, height_m, colour, stripe, foot, wall_m, finish)
     inner = radius_m * 0.6
     zone = Zone(
         "contain_region", (0, 0, (base + height_m) / 2), (inner, inner, (height_m - base) / 2), "inside"
     )
     grasp = ((0.0, radius_m * 0.92, max(height_m - 0.012, 0.012)), 0.0)
-    return solid(name, shapes, grasp, [zone])
+    return solid(name, shapes, grasp, [zone], surface=surface)
 
 
 def plate(
@@ -84,7 +82,8 @@ def plate(
         ),
     ]
     zone = Zone("contain_region", (0, 0, base + 0.03), (radius_m * 0.62, radius_m * 0.62, 0.03), "surface")
-    return solid(name, shapes, ((0.0, radius_m * 0.91, height_m - 0.004), 0.0), [zone])
+    surface = look.plate_surface(radius_m, height_m, colour, rim_colour or colour)
+    return solid(name, shapes, ((0.0, radius_m * 0.91, height_m - 0.004), 0.0), [zone], surface=surface)
 
 
 def mug(
@@ -115,23 +114,13 @@ def mug(
             SMOOTH,
         ),
     ]
-    shapes.append(disc("body", radius_m * 0.93, base, base + 0.001, inside or colour, role="visual"))
-    if inside is not None:
-        shapes += ring(
-            "rim",
-            (radius_m + 0.0008, radius_m + 0.0008),
-            (height_m * 0.8, height_m + 0.0006),
-            0.0066,
-            inside,
-            count=8,
-            role="visual",
-        )
     inner = radius_m * 0.65
     zone = Zone(
         "contain_region", (0, 0, (base + height_m) / 2), (inner, inner, (height_m - base) / 2), "inside"
     )
     wall = -handle * (radius_m * 0.96 - 0.0025)
-    return solid(name, shapes, ((0.0, wall, height_m - 0.016), 0.0), [zone])
+    surface = look.mug_surface(radius_m, height_m, colour, inside or colour, handle)
+    return solid(name, shapes, ((0.0, wall, height_m - 0.016), 0.0), [zone], surface=surface)
 
 
 def tumbler(
@@ -157,6 +146,7 @@ def tumbler(
             "rim", (radius_m * foot, radius_m), (base, height_m), 0.004, colour, density, SMOOTH, count=8
         )
         top = radius_m
+        surface = look.glass_surface(radius_m, height_m, colour, foot)
     else:
         belly = (radius_m, radius_m, height_m * 0.27)
         shapes.append(blob("body", belly, (0, 0, height_m * 0.36), colour, density * 0.3, SMOOTH))
@@ -164,12 +154,15 @@ def tumbler(
         shapes += ring(
             "rim", (top, top), (height_m * 0.56, height_m), 0.005, colour, density, SMOOTH, count=8
         )
+        surface = look.vase_surface(radius_m, height_m, colour, foot, neck)
     zone = Zone("contain_region", (0, 0, height_m * 0.65), (top * 0.6, top * 0.6, height_m * 0.33), "inside")
-    return solid(name, shapes, ((0.0, 0.0, height_m - 0.02), 0.0), [zone])
+    return solid(name, shapes, ((0.0, 0.0, height_m - 0.02), 0.0), [zone], surface=surface)
 
 
-def basket(name: str, *, half_x: float, half_y: float, height_m: float, colour: Rgba) -> Asset:
-    """Return an open basket, `body` below and `rim` above, with zone `contain_region` inside."""
+def basket(
+    name: str, *, half_x: float, half_y: float, height_m: float, colour: Rgba, woven: bool = True
+) -> Asset:
+    """Return an open basket or crate, `body` below and `rim` above, with zone `contain_region` inside."""
     base, wall = 0.006, 0.008
     lower, upper = height_m * 0.8, height_m
     half = (half_x, half_y, (lower - base) / 2)
@@ -191,7 +184,8 @@ def basket(name: str, *, half_x: float, half_y: float, height_m: float, colour: 
         (half_x - wall, half_y - wall, (height_m - base) / 2),
         "inside",
     )
-    return solid(name, shapes, ((0.0, half_y - 0.005, height_m - 0.012), 0.0), [zone])
+    surface = look.basket_surface(half_x, half_y, height_m, colour, woven)
+    return solid(name, shapes, ((0.0, half_y - 0.005, height_m - 0.012), 0.0), [zone], surface=surface)
 
 
 def tray(
@@ -212,7 +206,8 @@ def tray(
     zone = Zone(
         "contain_region", (0, 0, z), (half_x - wall_m, half_y - wall_m, (height_m - base) / 2), "inside"
     )
-    return solid(name, shapes, ((0.0, half_y - 0.004, height_m - 0.012), 0.0), [zone])
+    surface = look.tray_surface(half_x, half_y, height_m, colour, wall_m)
+    return solid(name, shapes, ((0.0, half_y - 0.004, height_m - 0.012), 0.0), [zone], surface=surface)
 
 
 def _quarter(recipe: Recipe, name: str) -> Asset:
@@ -245,5 +240,5 @@ VESSELS: dict[str, Recipe] = {
     "basket": partial(basket, half_x=0.078, half_y=0.085, height_m=0.141, colour=TAN),
     "wooden_tray": partial(tray, half_x=0.14, half_y=0.085, height_m=0.06, colour=WOODEN),
     "tray": partial(tray, half_x=0.15, half_y=0.1, height_m=0.035, colour=BROWN),
-    "storage_box": partial(basket, half_x=0.07, half_y=0.06, height_m=0.1, colour=SKY),
+    "storage_box": partial(basket, half_x=0.07, half_y=0.06, height_m=0.1, colour=SKY, woven=False),
 }
