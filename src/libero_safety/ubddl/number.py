@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from libero_safety.registry import near_match
@@ -125,6 +126,15 @@ def number_or_dist(
     if values[0] > values[1]:
         raise UbddlError(item.place, f"(Uniform low high): {values[0]:g} is more than {values[1]:g}")
     return Uniform(*values)
+
+
+def mapped(value: Num, change: Callable[[float], float]) -> Num:
+    """Return a number, or a distribution with each end or option, changed by a rising function."""
+    if isinstance(value, Uniform):
+        return Uniform(change(value.low), change(value.high))
+    if isinstance(value, Choice):
+        return Choice(tuple(change(float(option)) for option in value.options))
+    return change(value)
 
 
 def _within(item: Item, values: tuple[float, ...], low: float, high: float, what: str) -> None:
