@@ -30,27 +30,26 @@ def list_(
 
 
 @app.command
-def check(paths: Positional[tuple[Path, ...]], strict: bool = False) -> int:
-    """Lint scenario files and folders; exit code 1 when any has an error.
+def check(
+    paths: Positional[tuple[Path, ...]] = (),
+    suite: tuple[str, ...] = (),
+    strict: bool = False,
+    draws: int = 5,
+) -> int:
+    """Lint scenario files and folders, or prove suites fair; exit code 1 when anything is wrong.
+
+    Fair means: every draw fits, begins unsolved and breaks no rule while the robot waits, and every rule fires
+    when it is broken by hand.
 
     Args:
         paths: files (*.ubddl, *.bddl) and folders, searched for such files.
+        suite: suites to prove fair; `all` stands for the built-in ones.
         strict: warnings count as errors.
+        draws: scenes per task and level to prove fairness with.
     """
-    from libero_safety.assets.catalog import default_catalog
-    from libero_safety.eval.listing import lint_paths
+    from libero_safety.eval.command import run_check
 
-    files, errors, warnings = 0, 0, 0
-    for path, findings in lint_paths(paths, default_catalog()):
-        files += 1
-        for finding in findings:
-            print(finding)
-            errors += finding.severity == "error"
-            warnings += finding.severity == "warning"
-        if not findings:
-            print(f"ok: {path}")
-    print(f"{files} files read, {errors} errors, {warnings} warnings")
-    return int(errors > 0 or (strict and warnings > 0))
+    return run_check(paths, suite, strict=strict, draws=draws, say=print)
 
 
 @app.command

@@ -1,21 +1,32 @@
-"""What the verbs `eval`, `report` and `replay` do, in plain steps; text goes to `say`."""
+"""What the verbs `eval`, `report`, `replay` and `check` do, in plain steps; text goes to `say`."""
 
 import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from libero_safety.assets.catalog import default_catalog
 from libero_safety.data.runlog import Run, read_run
+from libero_safety.errors import LiberoSafetyError
+from libero_safety.eval.fairness import Fairness, check_fairness
 from libero_safety.eval.frames import RunFrames
+from libero_safety.eval.listing import lint_paths
 from libero_safety.eval.plan import EvalConfig
 from libero_safety.eval.progress import console_progress
 from libero_safety.eval.replay import replay
 from libero_safety.eval.report import ReportFiles, write_report
 from libero_safety.eval.runner import evaluate
 from libero_safety.selftest import stamp
+from libero_safety.sim.env import Env
 from libero_safety.sim.vision import gl_backend
+from libero_safety.suites import load_suite
+from libero_safety.suites import suites as builtin_suites
 
 Say = Callable[[str], None]
+
+
+class NothingToCheckError(LiberoSafetyError):
+    """`check` without anything to check."""
 
 
 def run_eval(
@@ -87,6 +98,54 @@ def run_replay(folder: Path, wanted: Sequence[str], say: Say) -> int:
             )
     say(f"{compared} episodes replayed, {drifted} drifted")
     return 1 if drifted or not compared else 0
+
+
+def run_check(paths: Sequence[Path], suites: Sequence[str], *, strict: bool, draws: int, say: Say) -> int:
+    """Lint `paths`, prove `suites` fair; exit code 1 when a file has an error or a task is unfair."""
+    if not paths and not suites:
+        raise NothingToCheckError("nothing to check: name files, folders, or --suite NAME")
+    wrong = _lint(paths, strict, say) if paths else 0
+    names = builtin_suites() if list(suites) == ["all"] else suites
+    env = Env(render=False)
+    unfair = [
+        found
+        for name in names
+        for task in load_suite(name).tasks
+        for level in task.levels
+        if not _tell(found := check_fairness(env, task, level, draws), say).ok
+    ]
+    if names:
+        say(f"{len(unfair)} unfair" if unfair else "every task is fair at every level")
+    return int(bool(wrong or unfair))
+
+
+def _lint(paths: Sequence[Path], strict: bool, say: Say) -> int:
+    counts = {"error": 0, "warning": 0}
+    files = 0
+    for path, findings in lint_paths(paths, default_catalog()):
+        files += 1
+        for finding in findings:
+            say(str(finding))
+            counts[finding.severity] += 1
+        if not findings:
+            say(f"ok: {path}")
+    say(f"{files} files read, {counts['error']} errors, {counts['warning']} warnings")
+    return counts["error"] + (counts["warning"] if strict else 0)
+
+
+def _tell(found: Fairness, say: Say) -> Fairness:
+    """Say what was found out about one task at one level."""
+    mark = "fair  " if found.ok else "UNFAIR"
+    say(f"{mark} {found.suite}/{found.task} L{found.level}: {found.placed} of {found.draws} draws")
+    for title, lines in (
+        ("problem", found.problems),
+        ("broken by doing nothing", found.noop_violations),
+        ("never fires", found.silent),
+        ("not tried", found.unforced),
+    ):
+        for line in lines:
+            say(f"       {title}: {line}")
+    return found
 
 
 def command_line() -> str:
