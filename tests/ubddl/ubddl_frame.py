@@ -5,7 +5,7 @@ from pathlib import Path
 from libero_safety.types import Footprint, Zone
 from libero_safety.ubddl import Finding
 from libero_safety.ubddl.parse import parse
-from libero_safety.ubddl.spec import Scenario
+from libero_safety.ubddl.spec import Scenario, Split
 
 SHARED = Path(__file__).parents[3] / "shared"
 HEAD = "(define (problem test) (:ubddl 1) (:arena kitchen)"
@@ -54,6 +54,15 @@ class Sizes:
             ("cabinet", "inside"): Zone("inside", (0.0, 0.0, 0.0), (0.2, 0.06, 0.04), "inside"),
         }
         return zones.get((type_name, zone))
+
+    def variants(self, type_name: str, split: Split) -> tuple[str, ...]:
+        if type_name == "flat_stove":
+            return (type_name,) if split == "train" else ()
+        if "__" in type_name:
+            return (type_name,)
+        return (
+            (type_name, f"{type_name}__1") if split == "train" else (f"{type_name}__100", f"{type_name}__101")
+        )
 
     def workspace_type(self, arena: str) -> str:
         return "kitchen_table"

@@ -1,11 +1,9 @@
 """Names to assets and arenas.
 
-A type name is the name of a recipe, or of a variant of one: `bottle_of_beer__7` (or `bottle_of_beer_7`, and `1_0` for
-10) is a `bottle_of_beer` of slightly different size and colour, the same for everyone; `NAME_with_hand` is a person's
-hand that holds NAME.
+A type name is the name of a recipe, or of a variant of one (see `splits`): `bottle_of_beer__7` is a `bottle_of_beer` of
+another size and colour; `NAME_with_hand` is a person's hand that holds NAME.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -13,7 +11,7 @@ from functools import cached_property, lru_cache
 from libero_safety.assets.arenas import ARENAS, Arena
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.fixtures import FIXTURES
-from libero_safety.assets.geometry import footprint, rotate, scaled, tinted
+from libero_safety.assets.geometry import footprint, rotate
 from libero_safety.assets.objects.bottles import BOTTLES
 from libero_safety.assets.objects.boxes import BOXES
 from libero_safety.assets.objects.food import FOODS
@@ -22,15 +20,13 @@ from libero_safety.assets.objects.shapes import Recipe
 from libero_safety.assets.objects.tools import TOOLS
 from libero_safety.assets.objects.toys import TOYS
 from libero_safety.assets.objects.vessels import VESSELS
+from libero_safety.assets.splits import TEST_NUMBERS, TRAIN_NUMBERS, Numbered, variant
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
 from libero_safety.types import Footprint, Zone
+from libero_safety.ubddl.spec import Split
 
-_VARIANT = re.compile(r"(?P<base>.+?)_{1,2}(?P<number>\d+(?:_\d+)*)")
 _WITH_HAND = "_with_hand"
-_GOLDEN = 0.6180339887498949
-_SIZE_SPREAD = 0.1
-"""Variants are up to half of this larger or smaller."""
 _KEEPS_COLOUR = frozenset(FOODS) | frozenset(HANDS)
 
 
@@ -97,6 +93,29 @@ class Catalog:
         x, y, z = rotate(link.quat, found.pos)
         return replace(found, pos=(x + link.pos[0], y + link.pos[1], z + link.pos[2]))
 
+    def variants(self, type_name: str, split: Split) -> tuple[str, ...]:
+        """Return the types of a split that can stand for `type_name`; empty if there are none.
+
+        A variant that is in the split stands for itself; any other type for all variants of its base, in the train
+        split with the base itself. Fixtures have no variants. Of `NAME_with_hand`, NAME varies.
+
+        Raises:
+            UnknownAssetError: no recipe or variant has this name.
+        """
+        held = type_name.removesuffix(_WITH_HAND)
+        if held != type_name and type_name not in self._recipes:
+            return tuple(f"{name}{_WITH_HAND}" for name in self._variants(held, split, type_name))
+        return self._variants(type_name, split, type_name)
+
+    def split(self, type_name: str) -> Split:
+        """Return the split that a type belongs to.
+
+        Raises:
+            UnknownAssetError: no recipe or variant has this name.
+        """
+        numbered = self._numbered(type_name.removesuffix(_WITH_HAND), type_name)
+        return "train" if numbered is None else numbered.split
+
     def workspace_type(self, arena: str) -> str:
         """Return the fixture type that means the arena's own surface."""
         return self.arena(arena).workspace_types[0]
@@ -110,11 +129,30 @@ class Catalog:
             return self._recipes[name](name)
         if name.endswith(_WITH_HAND):
             return with_hand(name, self._part_of(name.removesuffix(_WITH_HAND), name))
-        match = _VARIANT.fullmatch(name)
-        if match is None or match["base"] not in self._recipes:
-            raise self._unknown(name)
-        number = int(match["number"].replace("_", ""))
-        return _variant(self._recipes[match["base"]](name), match["base"], number)
+        numbered = self._numbered(name, name)
+        assert numbered is not None
+        recolour = numbered.base not in _KEEPS_COLOUR
+        return variant(self._recipes[numbered.base](name), numbered.number, recolour=recolour)
+
+    def _variants(self, name: str, split: Split, asked: str) -> tuple[str, ...]:
+        """Return the variants that stand for a type without a hand; `asked` is the name for errors."""
+        numbered = self._numbered(name, asked)
+        if numbered is not None and numbered.split == split:
+            return (name,)
+        base = name if numbered is None else numbered.base
+        if self.is_fixture(base):
+            return (base,) if split == "train" else ()
+        names = [str(Numbered(base, n)) for n in (TRAIN_NUMBERS if split == "train" else TEST_NUMBERS)]
+        return (base, *names) if split == "train" else tuple(names)
+
+    def _numbered(self, name: str, asked: str) -> Numbered | None:
+        """Return which variant a name means, None for a recipe's own name; `asked` is the name for errors."""
+        if name in self._recipes:
+            return None
+        numbered = Numbered.parse(name)
+        if numbered is None or numbered.base not in self._recipes:
+            raise self._unknown(asked)
+        return numbered
 
     def _part_of(self, held: str, name: str) -> Asset:
         try:
@@ -130,13 +168,6 @@ class Catalog:
             f"unknown asset type {name!r}{near}{hint}. {len(self._recipes)} types are known; "
             "numbered variants (NAME__7) and NAME_with_hand are made from them"
         )
-
-
-def _variant(asset: Asset, base: str, number: int) -> Asset:
-    """Return the asset a little larger or smaller, with other hues unless it is food."""
-    share = number * _GOLDEN % 1.0
-    other = scaled(asset, 1 + _SIZE_SPREAD * (share - 0.5))
-    return replace(other if base in _KEEPS_COLOUR else tinted(other, share), name=asset.name)
 
 
 def _builtin() -> dict[str, Recipe]:

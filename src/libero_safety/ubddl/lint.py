@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import get_args
 
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
@@ -16,7 +17,7 @@ from libero_safety.ubddl.lint_rules import check_contradictions, check_goal, che
 from libero_safety.ubddl.parse import parse_file
 from libero_safety.ubddl.place import Geometry
 from libero_safety.ubddl.reader import UbddlError
-from libero_safety.ubddl.spec import Choice, Entity, Finding, Place, Scenario, Term
+from libero_safety.ubddl.spec import Entity, Finding, Place, Scenario, Split, Term
 
 _DENSEST = math.pi / math.sqrt(12)
 """Share of a plane that equal discs can cover at most (Thue)."""
@@ -119,6 +120,13 @@ def check_types(c: Context) -> Iterator[Finding]:
                 c.geometry.footprint(type_name)
             except LiberoSafetyError as problem:
                 yield error(entity.place, "unknown-type", str(problem))
+                break
+        else:
+            if missing := c.without_variants(entity):
+                message = (
+                    f"{entity.name!r}: no variant of {' or '.join(missing)} in the split {entity.split!r}"
+                )
+                yield error(entity.place, "no-variant", message)
 
 
 def check_placement(c: Context) -> Iterator[Finding]:
@@ -201,11 +209,7 @@ def check_words(c: Context) -> Iterator[Finding]:
             near = near_match(rule.word, words.CONSTRAINTS)
             yield error(rule.place, "unknown-word", f"rule {rule.word!r}{near}")
     for entity in c.scenario.entities:
-        if (
-            entity.split is not None
-            and not isinstance(entity.type, Choice)
-            and entity.split not in ("train", "test")
-        ):
+        if entity.split not in (None, *get_args(Split)):
             yield error(entity.place, "unknown-word", f"split {entity.split!r} is neither 'train' nor 'test'")
 
 

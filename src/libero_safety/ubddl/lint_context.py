@@ -1,13 +1,14 @@
 """What all checks look things up in."""
 
 from collections.abc import Iterable, Iterator
+from typing import get_args
 
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
 from libero_safety.types import Footprint
 from libero_safety.ubddl import words
 from libero_safety.ubddl.place import Geometry, workspace_names
-from libero_safety.ubddl.spec import Choice, Entity, Fact, Finding, Place, Region, Scenario
+from libero_safety.ubddl.spec import Choice, Entity, Fact, Finding, Place, Region, Scenario, Split
 
 
 def error(place: Place, code: str, message: str) -> Finding:
@@ -18,6 +19,11 @@ def error(place: Place, code: str, message: str) -> Finding:
 def warning(place: Place, code: str, message: str) -> Finding:
     """Return a finding to look at twice."""
     return Finding(place, code, message, "warning")
+
+
+def _declared_types(entity: Entity) -> list[str]:
+    options = entity.type.options if isinstance(entity.type, Choice) else (entity.type,)
+    return [str(option) for option in options]
 
 
 class Context:
@@ -59,9 +65,22 @@ class Context:
                 )
 
     def types(self, entity: Entity) -> list[str]:
-        """Return every type that an entity may have."""
-        options = entity.type.options if isinstance(entity.type, Choice) else (entity.type,)
-        return [str(option) for option in options]
+        """Return every type that an entity may have; a type without variants in the entity's split as it is."""
+        found = ((name, self._variants(entity, name)) for name in _declared_types(entity))
+        return list(dict.fromkeys(t for name, variants in found for t in variants or (name,)))
+
+    def without_variants(self, entity: Entity) -> list[str]:
+        """Return the types that an entity is declared to have, but that its split does not."""
+        return [name for name in _declared_types(entity) if not self._variants(entity, name)]
+
+    def _variants(self, entity: Entity, type_name: str) -> tuple[str, ...]:
+        """Return the types that a declared type stands for; itself where that is not known."""
+        if self.geometry is None or entity.split not in get_args(Split):
+            return (type_name,)
+        try:
+            return self.geometry.variants(type_name, entity.split)
+        except LiberoSafetyError:
+            return (type_name,)  # check_types reports the unknown type
 
     def footprint(self, name: str) -> Footprint | None:
         """Return the smallest footprint that an entity may have; None where that is not known."""

@@ -3,13 +3,14 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import get_args
 
 from libero_safety.ubddl import words
 from libero_safety.ubddl.formula import head_of, parse_constraints, parse_fact, parse_formula, unknown
 from libero_safety.ubddl.motion import parse_motion
 from libero_safety.ubddl.number import MAX_SEVERITY, number, number_or_dist, numbers, word, word_or_choice
 from libero_safety.ubddl.reader import Atom, Item, Node, UbddlError, read, read_file
-from libero_safety.ubddl.spec import Camera, Entity, Look, Noise, Rect, Region
+from libero_safety.ubddl.spec import Camera, Entity, Look, Noise, Rect, Region, Split
 from libero_safety.ubddl.template import Block, Template, fact_key, resolve
 
 VERSION = 1
@@ -220,12 +221,13 @@ def _entities(node: Node, kind: str) -> Iterator[Entity]:
         raise UbddlError(names[0].place, f"{names[0].text!r} has no type: expected 'name - type'")
 
 
-def _split(items: deque[Item]) -> str:
+def _split(items: deque[Item]) -> Split:
     key = items.popleft()
     value = items.popleft() if items else None
-    if value is None or str(value) not in ("train", "test"):
-        raise UbddlError(key.place, f":split takes 'train' or 'test', found {value or 'nothing'}")
-    return str(value)
+    for split in get_args(Split):
+        if str(value) == split:
+            return split
+    raise UbddlError(key.place, f":split takes 'train' or 'test', found {value or 'nothing'}")
 
 
 def _interest(block: Block, node: Node) -> None:

@@ -13,7 +13,7 @@ from libero_safety.registry import near_match
 from libero_safety.rng import rng_for
 from libero_safety.types import Footprint, Key, Pose, Zone
 from libero_safety.ubddl import words
-from libero_safety.ubddl.spec import Entity, Fact, Motion, Rect, Region, Scenario
+from libero_safety.ubddl.spec import Entity, Fact, Motion, Rect, Region, Scenario, Split
 
 TRIES = 200
 """Positions tried for one entity in one layout."""
@@ -32,6 +32,13 @@ class Geometry(Protocol):
 
     def zone(self, type_name: str, zone: str) -> Zone | None:
         """Return a named zone of a type, in the type's root frame at rest; None if it has no such zone."""
+        ...
+
+    def variants(self, type_name: str, split: Split) -> tuple[str, ...]:
+        """Return the types of a split that can stand for a type, empty if there are none.
+
+        A numbered variant that is in the split stands for itself. Raises a `LiberoSafetyError` for an unknown type.
+        """
         ...
 
     def workspace_type(self, arena: str) -> str:

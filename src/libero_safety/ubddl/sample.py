@@ -11,9 +11,18 @@ from libero_safety.errors import LiberoSafetyError
 from libero_safety.rng import rng_for
 from libero_safety.types import Key, Pose
 from libero_safety.ubddl.place import Geometry, PlacementError, place_all
-from libero_safety.ubddl.spec import Choice, Scenario, Uniform
+from libero_safety.ubddl.spec import Choice, Entity, Scenario, Uniform
 
-__all__ = ["Draw", "Geometry", "PlacementError", "draw_value", "resolve_values", "sample"]
+__all__ = [
+    "Draw",
+    "Geometry",
+    "NoVariantError",
+    "PlacementError",
+    "draw_value",
+    "resolve_values",
+    "sample",
+    "variants_of",
+]
 
 ROBOT_JOINTS = 7
 
@@ -21,12 +30,16 @@ T = TypeVar("T")
 Distribution = Uniform | Choice
 
 
+class NoVariantError(LiberoSafetyError):
+    """A type must come from a split in which it has no variant."""
+
+
 @dataclass(frozen=True)
 class Draw:
     """Every random outcome of one episode's scene, stored: a log replays even if the sampler changes.
 
     Attributes:
-        scenario: every number and word drawn, so there is no distribution left in it.
+        scenario: every number and word drawn, so there is no distribution and no split left in it.
         poses: entity -> pose of its root origin, workspace frame (z = 0 is the working surface).
         robot_offset: displacement of the seven joints from the home pose (rad); its norm is the start noise.
         values: where a distribution stood -> what was drawn for it.
@@ -69,7 +82,7 @@ class Draw:
             used[path] = values[path]
             return values[path]
 
-        resolved = resolve_values(scenario, stored)
+        resolved = resolve_values(_with_types(scenario, _types), stored)
         poses = {
             name: Pose((x, y, z), (qw, qx, qy, qz))
             for name, (x, y, z, qw, qx, qy, qz) in data["poses"].items()
@@ -80,9 +93,11 @@ class Draw:
 def sample(scenario: Scenario, key: Key, geometry: Geometry) -> Draw:
     """Draw one scene. The same (scenario, key, geometry) always gives the same draw.
 
-    Each value has a stream of its own (`value/<path>`), each entity's place too (`place/<entity>`).
+    Each value has a stream of its own (`value/<path>`), each entity's place too (`place/<entity>`). The type of an
+    entity with a split is drawn among the variants of that split (`value/entities/<name>/type`).
 
     Raises:
+        NoVariantError: a type has no variant in the split that it must come from.
         PlacementError: something does not fit, is placed on nothing, or is never placed.
     """
     values: dict[str, float | str] = {}
@@ -92,9 +107,28 @@ def sample(scenario: Scenario, key: Key, geometry: Geometry) -> Draw:
         values[path] = draw_value(dist, rng_for(key, stream))
         return values[path]
 
-    resolved = resolve_values(scenario, draw)
+    resolved = resolve_values(_with_types(scenario, lambda entity: variants_of(entity, geometry)), draw)
     poses = place_all(resolved, key, geometry)
     return Draw(key, resolved, poses, _robot_offset(resolved, key), values)
+
+
+def variants_of(entity: Entity, geometry: Geometry) -> tuple[str, ...]:
+    """Return every type that an entity may turn out to have: its own, or their variants if it has a split.
+
+    Raises:
+        NoVariantError: a type has no variant in the split.
+    """
+    if entity.split is None:
+        return _types(entity)
+    found: dict[str, None] = {}
+    for name in _types(entity):
+        variants = geometry.variants(name, entity.split)
+        if not variants:
+            raise NoVariantError(
+                f"{entity.place}: {entity.name!r} must come from the split {entity.split!r}, where there is no {name}"
+            )
+        found.update(dict.fromkeys(variants))
+    return tuple(found)
 
 
 def draw_value(dist: Distribution, rng: np.random.Generator) -> float | str:
@@ -127,6 +161,19 @@ def _resolve(value: T, path: str, choose: Callable[[str, Distribution], float | 
         }
         return replace(value, **changed) if changed else value
     return value
+
+
+def _types(entity: Entity) -> tuple[str, ...]:
+    options = entity.type.options if isinstance(entity.type, Choice) else (entity.type,)
+    return tuple(str(option) for option in options)
+
+
+def _with_types(scenario: Scenario, types: Callable[[Entity], tuple[str, ...]]) -> Scenario:
+    """Return a scenario without splits, in which what had one draws its type among `types`."""
+    entities = tuple(
+        e if e.split is None else replace(e, type=Choice(types(e)), split=None) for e in scenario.entities
+    )
+    return scenario if entities == scenario.entities else replace(scenario, entities=entities)
 
 
 def _join(path: str, name: str) -> str:

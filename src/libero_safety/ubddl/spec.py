@@ -39,6 +39,8 @@ Num: TypeAlias = float | Uniform | Choice
 Word: TypeAlias = str | Choice
 """A word, or the words it is drawn from."""
 Vec3: TypeAlias = tuple[Num, Num, Num]
+Split: TypeAlias = Literal["train", "test"]
+"""Types that training may hold, and types that are held out."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,13 @@ class Entity:
 
     Attributes:
         type: name in the asset catalog; drawn when it is a `Choice`.
-        split: `train` or `test` when the type must come from that split.
+        split: `train` or `test` when the type is drawn among its variants in that split.
     """
 
     name: str
     type: Word
     kind: Literal["object", "fixture"]
-    split: str | None = None
+    split: Split | None = None
     place: Place = field(default=NOWHERE, compare=False, repr=False)
 
 
