@@ -75,7 +75,7 @@ class Context:
 
     def _variants(self, entity: Entity, type_name: str) -> tuple[str, ...]:
         """Return the types that a declared type stands for; itself where that is not known."""
-        if self.geometry is None or entity.split not in get_args(Split):
+        if self.geometry is None or entity.split is None or entity.split not in get_args(Split):
             return (type_name,)
         try:
             return self.geometry.variants(type_name, entity.split)
