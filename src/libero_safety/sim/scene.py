@@ -14,9 +14,10 @@ from libero_safety.assets.catalog import Catalog
 from libero_safety.assets.geometry import bounds
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
-from libero_safety.sim.build import add_arena, add_asset
+from libero_safety.sim.build import add_asset
 from libero_safety.sim.motion import MotionLaw, compile_motion
 from libero_safety.sim.robot import FINGER_START_QPOS, HOME_QPOS, RobotIds, resolve, robot_spec, set_physics
+from libero_safety.sim.room import add_arena
 from libero_safety.sim.vision import displaced_camera
 from libero_safety.types import FloatArray, Pose, Zone
 from libero_safety.ubddl import spec, words

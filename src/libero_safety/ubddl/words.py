@@ -111,7 +111,7 @@ WORKSPACES: dict[str, str] = {
 """Arena to the fixture type that stands for its working surface."""
 NOISES = ("gaussian_blur", "motion_blur", "zoom_blur", "fog", "glass_blur")
 CAMERAS = ("agentview", "robot0_eye_in_hand")
-LOOKS = ("table", "floor", "wall", "light")
+LOOKS = ("table", "floor", "wall", "lighting", "light")
 ROBOT_LINKS = (
     "link0",
     "link1",
