@@ -42,7 +42,7 @@ def check(
     when it is broken by hand.
 
     Args:
-        paths: files (*.ubddl, *.bddl) and folders, searched for such files.
+        paths: files (*.ubddl, *.bddl), folders that are searched for such files, and folders of `scenes`.
         suite: suites to prove fair; `all` stands for the built-in ones.
         strict: warnings count as errors.
         draws: scenes per task and level to prove fairness with.
@@ -50,6 +50,35 @@ def check(
     from libero_safety.eval.command import run_check
 
     return run_check(paths, suite, strict=strict, draws=draws, say=print)
+
+
+@app.command
+def scenes(
+    count: int = 100,
+    suite: tuple[str, ...] = ("all",),
+    level: tuple[int, ...] = (),
+    seed: int = 0,
+    workers: int = 1,
+    out: Path = Path("scenes"),
+) -> int:
+    """Write distinct, valid scenes with a manifest; an interrupted call goes on when it is repeated.
+
+    Every scene is built, settled and looked at: it fits, rests, begins unsolved and breaks no rule.
+    `libero-safety check DIR` rebuilds all of them and compares.
+
+    Args:
+        count: how many valid scenes the folder should hold.
+        suite: built-in suite names, folders or scenario files; `all` stands for the built-in ones.
+        level: levels to draw from; all that there are by default.
+        seed: seed of the draws.
+        workers: processes; the result does not depend on it.
+        out: folder, made new or gone on with.
+    """
+    from libero_safety.eval.command import run_scenes
+    from libero_safety.suites import suites
+
+    names = suites() if suite == ("all",) else suite
+    return run_scenes(out, count, names, level, seed, workers, say=print)
 
 
 @app.command

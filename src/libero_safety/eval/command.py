@@ -1,4 +1,4 @@
-"""What the verbs `eval`, `report`, `replay` and `check` do, in plain steps; text goes to `say`."""
+"""What the verbs `eval`, `report`, `replay`, `check` and `scenes` do, in plain steps; text goes to `say`."""
 
 import shlex
 import sys
@@ -16,6 +16,7 @@ from libero_safety.eval.progress import console_progress
 from libero_safety.eval.replay import replay
 from libero_safety.eval.report import ReportFiles, write_report
 from libero_safety.eval.runner import evaluate
+from libero_safety.eval.scenes import MANIFEST, make_scenes, recheck
 from libero_safety.selftest import stamp
 from libero_safety.sim.env import Env
 from libero_safety.sim.vision import gl_backend
@@ -104,7 +105,10 @@ def run_check(paths: Sequence[Path], suites: Sequence[str], *, strict: bool, dra
     """Lint `paths`, prove `suites` fair; exit code 1 when a file has an error or a task is unfair."""
     if not paths and not suites:
         raise NothingToCheckError("nothing to check: name files, folders, or --suite NAME")
-    wrong = _lint(paths, strict, say) if paths else 0
+    folders = [path for path in paths if (path / MANIFEST).is_file()]
+    files = [path for path in paths if path not in folders]
+    wrong = _lint(files, strict, say) if files else 0
+    wrong += sum(_recheck(folder, say) for folder in folders)
     names = builtin_suites() if list(suites) == ["all"] else suites
     env = Env(render=False)
     unfair = [
@@ -131,6 +135,27 @@ def _lint(paths: Sequence[Path], strict: bool, say: Say) -> int:
             say(f"ok: {path}")
     say(f"{files} files read, {counts['error']} errors, {counts['warning']} warnings")
     return counts["error"] + (counts["warning"] if strict else 0)
+
+
+def _recheck(folder: Path, say: Say) -> int:
+    """Rebuild the scenes of a folder; return how many are not what they were."""
+    found = [problem for _, problem in recheck(folder)]
+    wrong = [problem for problem in found if problem is not None]
+    for problem in wrong:
+        say(f"error: {problem}")
+    say(f"{folder}: {len(found)} scenes rebuilt, {len(wrong)} wrong")
+    return len(wrong)
+
+
+def run_scenes(
+    out: Path, count: int, suites: Sequence[str], levels: Sequence[int], seed: int, workers: int, say: Say
+) -> int:
+    """Write scenes and say how many, how fast, and where."""
+    made = make_scenes(out, count, suites=suites, levels=levels, seed=seed, workers=workers)
+    say(
+        f"{made.valid} scenes in {out}, {made.rejected} draws rejected, {made.per_second:.1f} scenes per second"
+    )
+    return 0
 
 
 def _tell(found: Fairness, say: Say) -> Fairness:
