@@ -3,8 +3,8 @@
 from functools import partial
 
 from libero_safety.assets.asset import Asset, Rgba
+from libero_safety.assets.meshes import bottles as look
 from libero_safety.assets.objects.shapes import (
-    ALUMINIUM,
     AMBER,
     BLACK,
     BLUE,
@@ -55,9 +55,9 @@ def bottle(
         disc("body", radius_m * (1 + neck) / 2, top, slope, colour, density, SMOOTH),
         disc("neck", radius_m * neck, slope, edge, colour, density, SMOOTH),
         disc("cap", radius_m * neck * 1.15, edge, height_m, cap, density, SMOOTH),
-        disc("body", radius_m * 1.01, top * 0.25, top * 0.8, label, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
+    surface = look.bottle_surface(radius_m, height_m, colour, label, cap, shoulder, neck)
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0), surface=surface)
 
 
 def flask(
@@ -70,23 +70,18 @@ def flask(
     label: Rgba = WHITE,
     cap: Rgba = WHITE,
     density: float = FILLED,
+    pump: bool = False,
 ) -> Asset:
-    """Return a flat-sided bottle: box `body`, round `neck`, `cap`."""
+    """Return a flat-sided bottle: box `body`, round `neck`, `cap` (a cone or a `pump`)."""
     top, edge = height_m * 0.74, height_m * 0.84
     radius = min(half_x, half_y) * 0.7
     shapes = [
         box("body", (half_x, half_y, top / 2), (0, 0, top / 2), colour, density, SMOOTH),
         disc("neck", radius * 0.85, top, edge, colour, density, SMOOTH),
         disc("cap", radius, edge, height_m, cap, density, SMOOTH),
-        box(
-            "body",
-            (half_x * 0.8, half_y + 0.0006, top * 0.32),
-            (0, 0, top * 0.48),
-            label,
-            role="visual",
-        ),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
+    surface = look.flask_surface(half_x, half_y, height_m, colour, label, cap, pump)
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0), surface=surface)
 
 
 def can(
@@ -98,16 +93,16 @@ def can(
     band: Rgba = WHITE,
     lid: Rgba = SILVER,
     density: float = FILLED,
+    jar: bool = False,
 ) -> Asset:
-    """Return a can or jar: `body` and a slightly narrower `lid` on top."""
+    """Return a can or `jar`: `body` and a slightly narrower `lid` on top."""
     edge = height_m - 0.006
     shapes = [
         disc("body", radius_m, 0, edge, colour, density, SMOOTH),
         disc("lid", radius_m * 0.94, edge, height_m, lid, density, SMOOTH),
-        disc("body", radius_m * 1.006, height_m * 0.3, height_m * 0.62, band, role="visual"),
-        disc("body", radius_m * 1.006, 0, height_m * 0.05, lid, ALUMINIUM, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
+    surface = look.can_surface(radius_m, height_m, colour, band, lid, jar)
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0), surface=surface)
 
 
 _SLIM = partial(bottle, radius_m=0.03, height_m=0.2)
@@ -115,8 +110,8 @@ _JUICE = partial(bottle, radius_m=0.032, height_m=0.18, neck=0.55, shoulder=0.68
 _SMALL = partial(bottle, radius_m=0.025, height_m=0.12, neck=0.6, shoulder=0.7)
 _SQUEEZE = partial(flask, half_x=0.028, half_y=0.019, height_m=0.146)
 _TIN = partial(can, radius_m=0.033, height_m=0.083)
-_SPICE = partial(can, radius_m=0.024, height_m=0.095)
-_PUMP = partial(flask, half_x=0.034, half_y=0.024, height_m=0.19)
+_SPICE = partial(can, radius_m=0.024, height_m=0.095, jar=True)
+_PUMP = partial(flask, half_x=0.034, half_y=0.024, height_m=0.19, pump=True)
 
 BOTTLES: dict[str, Recipe] = {
     "wine_bottle": partial(
@@ -145,7 +140,7 @@ BOTTLES: dict[str, Recipe] = {
     "bottle_of_dish_soap": partial(_PUMP, colour=GREEN, label=YELLOW, cap=WHITE),
     "bottle_of_shampoo": partial(_PUMP, colour=PURPLE, label=WHITE, cap=SILVER),
     "bottle_of_cold_cream": partial(
-        can, radius_m=0.035, height_m=0.055, colour=WHITE, band=PINK, lid=PINK, density=900
+        can, radius_m=0.035, height_m=0.055, colour=WHITE, band=PINK, lid=PINK, density=900, jar=True
     ),
     "bottle_of_alcohol": partial(_SMALL, colour=CLEAR, label=BLUE, cap=WHITE),
     "bottle_of_aspirin": partial(_SMALL, colour=WHITE, label=RED, cap=WHITE, density=700),
@@ -166,7 +161,7 @@ BOTTLES: dict[str, Recipe] = {
     "tomato_sauce": partial(_TIN, colour=(0.62, 0.08, 0.07, 1.0), band=GREEN),
     "can_of_soda": partial(_TIN, height_m=0.115, colour=BLUE, band=RED),
     "can_of_coffee": partial(
-        can, radius_m=0.036, height_m=0.11, colour=BROWN, band=CREAM, lid=GREY, density=700
+        can, radius_m=0.036, height_m=0.11, colour=BROWN, band=CREAM, lid=GREY, density=700, jar=True
     ),
     "can_of_bay_leaves": partial(
         _TIN, radius_m=0.03, height_m=0.09, colour=DARK_GREEN, band=CREAM, density=500

@@ -3,6 +3,7 @@
 from functools import partial
 
 from libero_safety.assets.asset import Asset, Rgba, Vec3
+from libero_safety.assets.meshes import boxes as look
 from libero_safety.assets.objects.shapes import (
     BLACK,
     BLUE,
@@ -23,6 +24,7 @@ from libero_safety.assets.objects.shapes import (
     PAPER,
     RED,
     SKY,
+    TAN,
     TEAL,
     WHITE,
     WOOD,
@@ -30,23 +32,29 @@ from libero_safety.assets.objects.shapes import (
     YELLOW,
     Recipe,
     box,
-    disc,
     solid,
 )
 from libero_safety.types import Zone
 
 
 def packet(
-    name: str, *, half: Vec3, colour: Rgba, label: Rgba, density: float = FOOD, friction: float = GRIPPY
+    name: str,
+    *,
+    half: Vec3,
+    colour: Rgba,
+    label: Rgba,
+    density: float = FOOD,
+    friction: float = GRIPPY,
+    style: look.Style = "printed",
+    art: look.Art = "discs",
 ) -> Asset:
-    """Return a closed packet, one box; the fingers close across its y side."""
-    x, y, z = half
+    """Return a closed packet or another thing of one box; the fingers close across its y side."""
+    z = half[2]
     shapes = [
         box("body", half, (0, 0, z), colour, density, friction),
-        box("body", (x * 0.7, y * 0.62, z + 0.0005), (0, 0, z), label, role="visual"),
-        box("body", (x * 0.7, y + 0.0005, z * 0.5), (0, 0, z), label, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, max(z, 2 * z - HAND_ROOM_M, FINGER_ROOM_M)), 0.0))
+    grasp = ((0.0, 0.0, max(z, 2 * z - HAND_ROOM_M, FINGER_ROOM_M)), 0.0)
+    return solid(name, shapes, grasp, surface=look.packet_surface(half, colour, label, style, art))
 
 
 def carton(name: str, *, half_m: float, height_m: float, colour: Rgba, label: Rgba, cap: Rgba) -> Asset:
@@ -56,11 +64,9 @@ def carton(name: str, *, half_m: float, height_m: float, colour: Rgba, label: Rg
         box("body", (half_m, half_m, top / 2), (0, 0, top / 2), colour, FILLED),
         box("neck", (half_m, half_m * 0.55, height_m * 0.06), (0, 0, top + height_m * 0.06), colour, HOLLOW),
         box("neck", (half_m, 0.0025, height_m * 0.05), (0, 0, height_m * 0.95), colour, CARDBOARD),
-        box("body", (half_m * 0.75, half_m + 0.0006, top * 0.32), (0, 0, top * 0.45), label, role="visual"),
-        box("body", (half_m + 0.0006, half_m * 0.75, top * 0.32), (0, 0, top * 0.45), label, role="visual"),
-        disc("cap", half_m * 0.35, top + height_m * 0.1, top + height_m * 0.16, cap, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
+    surface = look.carton_surface(half_m, height_m, colour, label, cap)
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0), surface=surface)
 
 
 def book(name: str, *, width_m: float, height_m: float, thick_m: float, colour: Rgba, upright: bool) -> Asset:
@@ -72,8 +78,9 @@ def book(name: str, *, width_m: float, height_m: float, thick_m: float, colour: 
         *(box("cover", (x, board, z), (0, side * (t - board), z), colour, PAPER) for side in (1, -1)),
         box("spine", (board, t - 2 * board, z), (-x + board, 0, z), colour, PAPER),
     ]
+    surface = look.book_surface(width_m, height_m, thick_m, colour, upright)
     if upright:
-        return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
+        return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0), surface=surface)
     flat = [
         box(
             s.part,
@@ -84,7 +91,7 @@ def book(name: str, *, width_m: float, height_m: float, thick_m: float, colour: 
         )
         for s in shapes
     ]
-    return solid(name, flat)
+    return solid(name, flat, surface=surface)
 
 
 def notebook(name: str, *, half: Vec3, colour: Rgba) -> Asset:
@@ -97,7 +104,7 @@ def notebook(name: str, *, half: Vec3, colour: Rgba) -> Asset:
         box("spine", (x * 0.95, 0.003, z), (0, -y, z), DARK, PAPER),
     ]
     zone = Zone("top_side", (0, 0, 2 * z + 0.03), (x, y, 0.03), "surface")
-    return solid(name, shapes, None, [zone])
+    return solid(name, shapes, None, [zone], surface=look.notebook_surface(half, colour))
 
 
 def board(name: str, *, half: Vec3, colour: Rgba) -> Asset:
@@ -106,10 +113,10 @@ def board(name: str, *, half: Vec3, colour: Rgba) -> Asset:
     shapes = [
         box("body", half, (0, 0, z), colour, WOOD),
         box("handle", (0.04, 0.018, z), (x + 0.04, 0, z), colour, WOOD),
-        disc("handle", 0.008, 2 * z, 2 * z + 0.0005, DARK, xy=(x + 0.06, 0), role="visual"),
     ]
     zone = Zone("top_side", (0, 0, 2 * z + 0.03), (x, y, 0.03), "surface")
-    return solid(name, shapes, ((x + 0.025, 0.0, FINGER_ROOM_M), 0.0), [zone])
+    grasp = ((x + 0.025, 0.0, FINGER_ROOM_M), 0.0)
+    return solid(name, shapes, grasp, [zone], surface=look.board_surface(half, colour))
 
 
 def towel(name: str, *, half: Vec3, colour: Rgba, stripe: Rgba) -> Asset:
@@ -118,32 +125,42 @@ def towel(name: str, *, half: Vec3, colour: Rgba, stripe: Rgba) -> Asset:
     shapes = [
         box("body", half, (0, 0, z), colour, CLOTH),
         box("fold", (x, 0.02, z * 1.6), (0, -y + 0.02, z * 1.6), colour, CLOTH),
-        box("body", (x * 0.08, y, z + 0.0006), (x * 0.6, 0, z), stripe, role="visual"),
-        box("body", (x * 0.08, y, z + 0.0006), (-x * 0.6, 0, z), stripe, role="visual"),
     ]
-    return solid(name, shapes)
+    return solid(name, shapes, surface=look.towel_surface(half, colour, stripe))
 
 
 BOXES: dict[str, Recipe] = {
-    "butter": partial(packet, half=(0.038, 0.02, 0.009), colour=YELLOW, label=BLUE),
-    "cream_cheese": partial(packet, half=(0.041, 0.0215, 0.0095), colour=SKY, label=WHITE),
+    "butter": partial(packet, half=(0.038, 0.02, 0.009), colour=YELLOW, label=BLUE, art="stripes"),
+    "cream_cheese": partial(packet, half=(0.041, 0.0215, 0.0095), colour=SKY, label=WHITE, art="disc"),
     "cookies": partial(packet, half=(0.041, 0.031, 0.0095), colour=RED, label=CREAM, density=500),
-    "chocolate_pudding": partial(packet, half=(0.041, 0.024, 0.014), colour=BROWN, label=ORANGE, density=600),
-    "macaroni_and_cheese": partial(
-        packet, half=(0.058, 0.035, 0.014), colour=BLUE, label=YELLOW, density=400
+    "chocolate_pudding": partial(
+        packet, half=(0.041, 0.024, 0.014), colour=BROWN, label=ORANGE, density=600, art="disc"
     ),
-    "popcorn": partial(packet, half=(0.032, 0.021, 0.011), colour=GREEN, label=WHITE, density=400),
-    "brownie": partial(packet, half=(0.03, 0.03, 0.015), colour=BROWN, label=(0.25, 0.13, 0.07, 1.0)),
+    "macaroni_and_cheese": partial(
+        packet, half=(0.058, 0.035, 0.014), colour=BLUE, label=YELLOW, density=400, art="elbows"
+    ),
+    "popcorn": partial(
+        packet, half=(0.032, 0.021, 0.011), colour=GREEN, label=WHITE, density=400, style="bag"
+    ),
+    "brownie": partial(
+        packet, half=(0.03, 0.03, 0.015), colour=BROWN, label=(0.25, 0.13, 0.07, 1.0), style="brownie"
+    ),
     "milk": partial(carton, half_m=0.0275, height_m=0.142, colour=WHITE, label=BLUE, cap=RED),
     "orange_juice": partial(carton, half_m=0.0275, height_m=0.142, colour=ORANGE, label=WHITE, cap=GREEN),
     "box_of_vegetable_juice": partial(carton, half_m=0.03, height_m=0.15, colour=GREEN, label=RED, cap=WHITE),
-    "box_of_tea": partial(packet, half=(0.05, 0.03, 0.035), colour=TEAL, label=CREAM, density=250),
+    "box_of_tea": partial(
+        packet, half=(0.05, 0.03, 0.035), colour=TEAL, label=CREAM, density=250, art="leaf"
+    ),
     "black_book": partial(book, width_m=0.11, height_m=0.137, thick_m=0.03, colour=BLACK, upright=True),
     "yellow_book": partial(book, width_m=0.1, height_m=0.124, thick_m=0.026, colour=YELLOW, upright=True),
     "red_book": partial(book, width_m=0.12, height_m=0.16, thick_m=0.028, colour=RED, upright=False),
     "notebook": partial(notebook, half=(0.075, 0.105, 0.007), colour=TEAL),
     "cutting_board": partial(board, half=(0.11, 0.08, 0.008), colour=WOODEN),
     "dish_towel": partial(towel, half=(0.09, 0.06, 0.006), colour=CREAM, stripe=RED),
-    "sponge": partial(packet, half=(0.045, 0.03, 0.013), colour=YELLOW, label=GREEN, density=150),
-    "cardboard_box": partial(packet, half=(0.06, 0.035, 0.045), colour=WOODEN, label=GREY, density=150),
+    "sponge": partial(
+        packet, half=(0.045, 0.03, 0.013), colour=YELLOW, label=GREEN, density=150, style="sponge"
+    ),
+    "cardboard_box": partial(
+        packet, half=(0.06, 0.035, 0.045), colour=TAN, label=GREY, density=150, style="parcel"
+    ),
 }

@@ -4,6 +4,7 @@ import math
 from functools import partial
 
 from libero_safety.assets.asset import Asset, Rgba, Shape
+from libero_safety.assets.meshes import food as look
 from libero_safety.assets.objects.shapes import (
     BREAD,
     BROWN,
@@ -21,7 +22,6 @@ from libero_safety.assets.objects.shapes import (
     blob,
     box,
     disc,
-    ring,
     rod,
     solid,
 )
@@ -38,6 +38,7 @@ def fruit(
     tip: float = 0.0,
     foot: float = 0.45,
     density: float = FOOD,
+    form: look.Form = "round",
 ) -> Asset:
     """Return a round fruit: ellipsoid `body`, a flat foot `foot` times as wide, a `stem` and a pointed `tip` (m)."""
     radius = foot * min(half_x, half_y)
@@ -46,26 +47,13 @@ def fruit(
         blob("body", (half_x, half_y, half_z), (0, 0, rest), colour, density),
         *_foot(radius, half_z - rest, colour, density),
     ]
-    if stem is not None:
-        top = rest + half_z
-        shapes.append(
-            rod(
-                "stem",
-                "capsule",
-                0.002,
-                (0, 0, top - 0.002),
-                (0.003, 0, top + 0.008),
-                stem,
-                FOOD,
-                role="visual",
-            )
-        )
     if tip:
         shapes += [
             blob("body", (tip, half_y * 0.4, half_z * 0.4), (s * half_x, 0, rest), colour, density)
             for s in (1, -1)
         ]
-    return solid(name, shapes, ((0.0, 0.0, max(rest, rest + half_z - HAND_ROOM_M)), 0.0))
+    surface = look.fruit_surface((half_x, half_y, half_z), rest, colour, stem, tip, form)
+    return solid(name, shapes, ((0.0, 0.0, max(rest, rest + half_z - HAND_ROOM_M)), 0.0), surface=surface)
 
 
 def _foot(radius: float, rise: float, colour: Rgba, density: float) -> list[Shape]:
@@ -96,11 +84,11 @@ def banana(name: str, *, radius_m: float, length_m: float, colour: Rgba, curve: 
     a, b = point(count), point(count + 0.6)
     shapes.append(rod("stem", "capsule", radius_m * 0.35, a, b, BROWN, FOOD))
     grip = (0.0, bend, radius_m)
-    return solid(name, shapes, (grip, 0.0))
+    return solid(name, shapes, (grip, 0.0), surface=look.banana_surface(radius_m, bend, curve, colour))
 
 
-def cluster(name: str, *, radius_m: float, colour: Rgba, count: int = 4) -> Asset:
-    """Return a bunch of small balls grown together (sprouts, grapes): `count` round a foot and one on top."""
+def cluster(name: str, *, radius_m: float, colour: Rgba, count: int = 4, leafy: bool = False) -> Asset:
+    """Return a bunch of small balls grown together (`leafy` sprouts, grapes): `count` round a foot and one on top."""
     shapes = [
         blob(
             "body",
@@ -114,7 +102,8 @@ def cluster(name: str, *, radius_m: float, colour: Rgba, count: int = 4) -> Asse
     shapes.append(blob("body", (radius_m, radius_m, radius_m), (0, 0, radius_m * 2.1), colour, FOOD))
     side = radius_m * 0.9
     shapes.append(box("body", (side, side, 0.003), (0, 0, 0.0025), colour, FOOD))
-    return solid(name, shapes, ((0.0, 0.0, radius_m * 1.1), math.pi / 4))
+    surface = look.cluster_surface(radius_m, colour, count, leafy)
+    return solid(name, shapes, ((0.0, 0.0, radius_m * 1.1), math.pi / 4), surface=surface)
 
 
 def croissant(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -127,19 +116,19 @@ def croissant(name: str, *, length_m: float, colour: Rgba) -> Asset:
         rod("body", "capsule", r * k, (*points[i], r * k), (*points[i + 1], r * k), colour, BREAD)
         for i, k in enumerate(radii)
     ]
-    return solid(name, shapes, ((0.0, bend, r), 0.0))
+    surface = look.croissant_surface(tuple(points), r, radii, colour)
+    return solid(name, shapes, ((0.0, bend, r), 0.0), surface=surface)
 
 
-def cupcake(name: str, *, radius_m: float, colour: Rgba, icing: Rgba) -> Asset:
-    """Return a cupcake: ribbed `cup`, domed `icing`."""
+def cupcake(name: str, *, radius_m: float, colour: Rgba, icing: Rgba, muffin: bool = False) -> Asset:
+    """Return a cupcake or `muffin`: ribbed `cup`, domed `icing`."""
     h = radius_m * 1.1
     shapes = [
         disc("cup", radius_m * 0.72, 0, h, colour, BREAD),
-        *ring("cup", (radius_m * 0.75, radius_m * 0.98), (0.002, h), 0.006, TAN, count=12, role="visual"),
         blob("icing", (radius_m, radius_m, radius_m * 0.75), (0, 0, h), icing, BREAD),
-        blob("icing", (0.007, 0.007, 0.007), (0, 0, h + radius_m * 0.78), RED, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, h), 0.0))
+    surface = look.cupcake_surface(radius_m, h, colour, icing, muffin)
+    return solid(name, shapes, ((0.0, 0.0, h), 0.0), surface=surface)
 
 
 def half_fruit(name: str, *, radius_m: float, skin: Rgba, flesh: Rgba) -> Asset:
@@ -147,25 +136,29 @@ def half_fruit(name: str, *, radius_m: float, skin: Rgba, flesh: Rgba) -> Asset:
     shapes = [
         disc("cut", radius_m, 0, 0.004, flesh, FOOD),
         blob("body", (radius_m, radius_m, radius_m * 0.48), (0, 0, radius_m * 0.48), skin, FOOD),
-        rod(
-            "stem", "capsule", 0.002, (0, 0, radius_m * 0.9), (0.003, 0, radius_m * 1.1), BROWN, role="visual"
-        ),
     ]
-    return solid(name, shapes, ((0.0, 0.0, radius_m * 0.4), 0.0))
+    surface = look.half_fruit_surface(radius_m, skin, flesh)
+    return solid(name, shapes, ((0.0, 0.0, radius_m * 0.4), 0.0), surface=surface)
 
 
-_APPLE = partial(fruit, half_x=0.036, half_y=0.036, half_z=0.034)
+_APPLE = partial(fruit, half_x=0.036, half_y=0.036, half_z=0.034, form="apple")
 
 FOODS: dict[str, Recipe] = {
     "apple": partial(_APPLE, colour=RED),
     "apple__1": partial(_APPLE, colour=GREEN),
     "apple__7": partial(_APPLE, colour=(0.82, 0.1, 0.08, 1.0)),
     "half_apple": partial(half_fruit, radius_m=0.036, skin=RED, flesh=CREAM),
-    "orange": partial(fruit, half_x=0.037, half_y=0.037, half_z=0.036, colour=ORANGE, stem=None),
-    "lemon": partial(fruit, half_x=0.032, half_y=0.027, half_z=0.027, colour=YELLOW, stem=None, tip=0.012),
-    "lime": partial(fruit, half_x=0.026, half_y=0.023, half_z=0.023, colour=GREEN, stem=None, tip=0.008),
+    "orange": partial(
+        fruit, half_x=0.037, half_y=0.037, half_z=0.036, colour=ORANGE, stem=None, form="citrus"
+    ),
+    "lemon": partial(
+        fruit, half_x=0.032, half_y=0.027, half_z=0.027, colour=YELLOW, stem=None, tip=0.012, form="citrus"
+    ),
+    "lime": partial(
+        fruit, half_x=0.026, half_y=0.023, half_z=0.023, colour=GREEN, stem=None, tip=0.008, form="citrus"
+    ),
     "pear": partial(
-        fruit, half_x=0.034, half_y=0.034, half_z=0.044, colour=(0.72, 0.75, 0.25, 1.0), foot=0.6
+        fruit, half_x=0.034, half_y=0.034, half_z=0.044, colour=(0.72, 0.75, 0.25, 1.0), foot=0.6, form="pear"
     ),
     "egg": partial(
         fruit,
@@ -176,13 +169,14 @@ FOODS: dict[str, Recipe] = {
         stem=None,
         foot=0.5,
         density=1030,
+        form="egg",
     ),
-    "tomato": partial(fruit, half_x=0.033, half_y=0.033, half_z=0.029, colour=RED, stem=GREEN),
+    "tomato": partial(fruit, half_x=0.033, half_y=0.033, half_z=0.029, colour=RED, stem=GREEN, form="tomato"),
     "banana": partial(banana, radius_m=0.017, length_m=0.16, colour=YELLOW),
-    "brussels_sprouts": partial(cluster, radius_m=0.016, colour=GREEN),
+    "brussels_sprouts": partial(cluster, radius_m=0.016, colour=GREEN, leafy=True),
     "grapes": partial(cluster, radius_m=0.013, colour=(0.4, 0.15, 0.4, 1.0), count=6),
     "croissant": partial(croissant, length_m=0.11, colour=TAN),
     "cupcake": partial(cupcake, radius_m=0.034, colour=TAN, icing=PINK),
-    "muffin": partial(cupcake, radius_m=0.034, colour=TAN, icing=BROWN),
+    "muffin": partial(cupcake, radius_m=0.034, colour=TAN, icing=BROWN, muffin=True),
     "mozzarella": partial(fruit, half_x=0.03, half_y=0.03, half_z=0.028, colour=WHITE, stem=None),
 }
