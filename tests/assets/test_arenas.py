@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from asset_world import add_shape
 
-from libero_safety.assets.arenas import LOOKS, Arena
+from libero_safety.assets.arenas import Arena
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.assets.geometry import rotation, shape_bounds
+from libero_safety.assets.lighting import LIGHTINGS, find_lighting
+from libero_safety.assets.looks import PARTS, find_look, surfaces
 
 NAMES = ("coffee_table", "floor", "kitchen", "living_room", "study", "tabletop")
 
@@ -72,10 +74,63 @@ def test_the_agent_view_looks_at_the_workspace(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_default_looks_are_known_words_and_shapes_follow_them(name: str) -> None:
     room = arena(name)
-    for look, word in room.looks:
-        shapes = [s for s in room.shapes if s.material == look]
-        assert shapes
-        assert {s.rgba for s in shapes} == {LOOKS[look][word]}
+    looks = dict(room.looks)
+    find_lighting(looks.pop("lighting"))
+    assert set(looks) == {s.material for s in room.shapes} & set(PARTS)
+    for part, word in looks.items():
+        find_look(part, word)
+    assert {s.material for s in room.shapes} <= {"", *PARTS, *surfaces()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_boxes_show_pictures_and_upright_ones_show_them_upright(name: str) -> None:
+    for shape in arena(name).shapes:
+        if not shape.material:
+            continue
+        assert shape.kind == "box"
+        x_axis, y_axis, z_axis = rotation(shape.quat).T
+        if abs(z_axis[2]) < 0.5:
+            assert y_axis == pytest.approx((0, 0, 1), abs=1e-9)
+        else:
+            assert z_axis == pytest.approx((0, 0, 1), abs=1e-9)
+        assert np.cross(x_axis, y_axis) == pytest.approx(z_axis, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "felt"),
+    [("tabletop", 8), ("kitchen", 8), ("study", 8), ("living_room", 8), ("coffee_table", 8), ("floor", 1)],
+)
+def test_nothing_collides_but_floor_table_and_mount(name: str, felt: int) -> None:
+    shapes = [s for s in arena(name).shapes if s.role != "visual"]
+    assert {s.part for s in shapes} <= {"floor", "workspace", "table", "mount"}
+    assert len(shapes) == felt
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cameras_see_past_the_decor_to_the_workspace(name: str) -> None:
+    spec = mujoco.MjSpec()
+    room = arena(name)
+    for shape in room.shapes:
+        add_shape(spec.worldbody, shape)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    hit = np.zeros(1, np.int32)
+    for view in room.cameras:
+        ray = np.subtract(room.workspace_pos, view.pos)
+        mujoco.mj_ray(model, data, np.array(view.pos), ray, None, 1, -1, hit)
+        assert room.shapes[hit[0]].part == "workspace", view.name
+
+
+@pytest.mark.parametrize("word", LIGHTINGS)
+def test_every_lighting_shines_down_at_the_workspace_from_within_the_walls(word: str) -> None:
+    lighting = find_lighting(word)
+    assert sum(light.shadow for light in lighting.lights) == 1
+    for light in lighting.lights:
+        x, y, z = light.pos
+        assert z > 0.5
+        assert x > -1.9
+        assert abs(y) < 2.95
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -189,9 +189,26 @@ def test_looks_cameras_and_start_noise_reach_the_model():
     camera = plain.model.camera("agentview").id
     before, after = plain.model.cam_pos[camera], changed.model.cam_pos[camera]
     assert np.arctan2(after[1], after[0]) != pytest.approx(np.arctan2(before[1], before[0]))
-    table = plain.model.geom("arena/workspace/4").id
-    assert not np.allclose(plain.model.geom_rgba[table], changed.model.geom_rgba[table])
-    assert changed.model.light_diffuse.max() == pytest.approx(plain.model.light_diffuse.max() / 2)
+    assert table_picture(plain.model) == "look/oak_01"
+    assert table_picture(changed.model) == "look/stone_slate_01"
+    assert changed.model.light_diffuse == pytest.approx(plain.model.light_diffuse / 2)
+    assert changed.model.vis.headlight.ambient == pytest.approx(plain.model.vis.headlight.ambient / 2)
+
+
+def test_looks_change_pictures_only(lab):
+    looks = "(:looks (:table marble_black_01) (:floor carpet) (:wall brick) (:lighting night) (:light 0.5))"
+    hashes = []
+    for more in (LINE, LINE + looks):
+        env = lab(more=more).env
+        for action in actions(10):
+            env.step(action)
+        hashes.append(env.state_hash())
+    assert hashes[0] == hashes[1]
+
+
+def table_picture(model):
+    material = model.geom("arena/workspace/4").matid[0]
+    return model.texture(model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB]).name
 
 
 def test_an_unknown_look_or_controller_is_an_error(lab):

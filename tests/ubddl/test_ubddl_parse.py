@@ -92,13 +92,14 @@ def test_motions() -> None:
 def test_view_and_robot() -> None:
     s = scenario(
         cameras="(:cameras (agentview (:yaw (Uniform -3deg 3deg)) (:scale 1.1)))",
-        looks="(:looks (:table (Choice oak marble)) (:light 0.8))",
+        looks="(:looks (:table (Choice oak marble)) (:lighting evening) (:light 0.8))",
         noise="(:noise (motion_blur 3) (fog (Uniform 1 2) (:cameras agentview)))",
         robot="(:robot (:start_noise 0.1))",
     )
     assert s.cameras[0].yaw == Uniform(math.radians(-3), math.radians(3))
     assert [(look.part, look.value) for look in s.looks] == [
         ("table", Choice(("oak", "marble"))),
+        ("lighting", "evening"),
         ("light", 0.8),
     ]
     assert s.noises == (Noise("motion_blur", 3.0), Noise("fog", Uniform(1.0, 2.0), ("agentview",)))

@@ -154,7 +154,7 @@ scenarios = st.builds(
     ),
     looks=unique(
         st.one_of(
-            st.builds(Look, st.sampled_from(words.LOOKS[:3]), word),
+            st.builds(Look, st.sampled_from(words.LOOKS[:4]), word),
             st.builds(Look, st.just("light"), nums(fraction)),
         ),
         lambda look: look.part,

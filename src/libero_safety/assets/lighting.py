@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from libero_safety.assets.asset import Vec3
-from libero_safety.assets.looks import Split, UnknownLookError
+from libero_safety.assets.looks import UnknownLookError
 from libero_safety.registry import near_match
-
+from libero_safety.ubddl.spec import Split
 
 SUN_M = 4.0
 """How far away sunlight comes from: far enough for even light, within the walls, which would hold it off."""

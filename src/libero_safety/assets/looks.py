@@ -9,17 +9,17 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from libero_safety.assets import palettes as colour
 from libero_safety.assets.palettes import Palette
 from libero_safety.assets.textures import Texture
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
+from libero_safety.ubddl.spec import Split
 
 PARTS = ("table", "floor", "wall")
 """What of an arena has a look."""
-Split: TypeAlias = Literal["train", "test"]
 _Variant: TypeAlias = dict[str, float]
 
 
