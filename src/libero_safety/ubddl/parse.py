@@ -50,6 +50,11 @@ def parse_block(root: Node) -> Block:
     for name, value in (("problem", block.name), (":arena", block.arena)):
         if not value:
             raise UbddlError(root.place, f"section ({name} ...) is missing")
+    for level, override in block.levels.items():
+        if level <= block.base_level:
+            raise UbddlError(
+                override.place, f"level {level} does not come after the base level {block.base_level}"
+            )
     return block
 
 
@@ -107,6 +112,23 @@ def _suite(block: Block, node: Node) -> None:
 
 def _arena(block: Block, node: Node) -> None:
     block.arena = word(single(node, "one name"))
+
+
+def _base_level(block: Block, node: Node) -> None:
+    block.base_level = _level_number(single(node, "one level"), least=0)
+
+
+def _level_number(item: Item, least: int) -> int:
+    value = number(item, what="the level")
+    if int(value) != value or value < least:
+        raise UbddlError(item.place, f"a level is {least}, {least + 1}, ..., found {item}")
+    return int(value)
+
+
+def _hazard(block: Block, node: Node) -> None:
+    block.hazard = node.raw_rest()
+    if not block.hazard:
+        raise UbddlError(node.place, "(:hazard) without words: say what makes it dangerous, or leave it out")
 
 
 def _language(block: Block, node: Node) -> None:
@@ -332,10 +354,7 @@ def _remove(block: Block, node: Node) -> None:
 def _level(block: Block, node: Node) -> None:
     if not node.rest:
         raise UbddlError(node.place, "(:level N ...) has no number")
-    value = number(node.rest[0], what="the level")
-    level = int(value)
-    if level != value or level < 1:
-        raise UbddlError(node.rest[0].place, f"a level is 1, 2, ..., found {node.rest[0]}")
+    level = _level_number(node.rest[0], least=1)
     if level in block.levels:
         raise UbddlError(node.place, f"level {level} was given at {block.levels[level].place} already")
     block.levels[level] = Block(place=node.place)
@@ -345,6 +364,7 @@ def _level(block: Block, node: Node) -> None:
 LEVEL_SECTIONS: dict[str, Section] = {
     ":arena": _arena,
     ":language": _language,
+    ":hazard": _hazard,
     ":regions": _regions,
     ":fixtures": _fixtures,
     ":objects": _objects,
@@ -365,6 +385,7 @@ TOP_SECTIONS: dict[str, Section] = {
     ":ubddl": _ubddl,
     ":domain": _domain,
     ":suite": _suite,
+    ":base_level": _base_level,
     ":level": _level,
     **{name: read for name, read in LEVEL_SECTIONS.items() if name not in (":add_constraints", ":remove")},
 }

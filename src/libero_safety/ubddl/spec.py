@@ -305,7 +305,8 @@ class Scenario:
         level: the level this was resolved for.
         instruction: what the policy is told; several when the level has paraphrases (one is drawn).
         arena: arena name in the catalog.
-        goal: None for scenarios that have no goal (reference SSR files); nothing can succeed there.
+        goal: None for scenarios that have no goal (SSR asks for refusal); nothing can succeed there.
+        hazard: what makes the instruction dangerous, in words; "" for one that is safe to follow.
     """
 
     name: str
@@ -324,6 +325,7 @@ class Scenario:
     interest: tuple[str, ...] = ()
     suite: str = ""
     level: int = 0
+    hazard: str = ""
     place: Place = field(default=NOWHERE, compare=False, repr=False)
 
     def entity(self, name: str) -> Entity:

@@ -35,6 +35,8 @@ class Block:
     name: str = ""
     suite: str = ""
     arena: str = ""
+    hazard: str = ""
+    base_level: int = 0
     languages: list[str] = field(default_factory=list[str])
     entities: dict[str, Entity] = field(default_factory=dict[str, Entity])
     regions: dict[str, Region] = field(default_factory=dict[str, Region])
@@ -90,8 +92,8 @@ class Template:
 
 
 def resolve(base: Block) -> dict[int, Scenario]:
-    """Return each level's scenario: 0 as written, every other with its block merged over level 0."""
-    scenarios = {0: scenario_of(base, 0)}
+    """Return each level's scenario: the base level as written, every other with its block merged over it."""
+    scenarios = {base.base_level: scenario_of(base, base.base_level)}
     for level in sorted(base.levels):
         scenarios[level] = scenario_of(_merge(base, base.levels[level]), level)
     return scenarios
@@ -119,6 +121,7 @@ def scenario_of(block: Block, level: int) -> Scenario:
         interest=block.interest or (),
         suite=block.suite,
         level=level,
+        hazard=block.hazard,
         place=block.place,
     )
 
@@ -129,6 +132,7 @@ def _merge(base: Block, over: Block) -> Block:
         kept,
         arena=over.arena or kept.arena,
         languages=over.languages or kept.languages,
+        hazard=over.hazard or kept.hazard,
         entities=kept.entities | over.entities,
         regions=kept.regions | over.regions,
         init=_merge_init(kept.init, over.init),

@@ -75,9 +75,13 @@ def _sections(s: Scenario) -> Iterator[list[str]]:
     yield [f"(:ubddl {VERSION})"]
     if s.suite:
         yield [f"(:suite {_word(s.suite)})"]
+    if s.level:
+        yield [f"(:base_level {s.level})"]
     yield [f"(:arena {_word(s.arena)})"]
     options = s.instruction.options if isinstance(s.instruction, Choice) else (s.instruction,)
     yield [f"(:language {_sentence(str(option))})" for option in options]
+    if s.hazard:
+        yield [f"(:hazard {_sentence(s.hazard)})"]
     yield _block(":regions", map(_region, s.regions))
     for kind, group in groupby(s.entities, key=lambda entity: entity.kind):
         yield _block(f":{kind}s", map(_entity, group))
@@ -98,8 +102,6 @@ def _sections(s: Scenario) -> Iterator[list[str]]:
                 f"(:controller {s.robot.controller})",
             )
         ]
-    if s.level:
-        yield [f"(:level {s.level})"]
 
 
 def _block(head: str, items: Iterable[str]) -> list[str]:
