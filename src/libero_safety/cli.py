@@ -90,6 +90,7 @@ def view(
     camera: str = "agentview",
     size: int = 512,
     policy: str | None = None,
+    perturb: tuple[str, ...] = (),
     out: Path | None = None,
 ) -> int:
     """Draw a task: a picture of its start, or a video of a policy in it.
@@ -102,6 +103,7 @@ def view(
         camera: `agentview` or `robot0_eye_in_hand`.
         size: pixels.
         policy: make a video of this policy instead of a picture.
+        perturb: `noise`, `init`, `view`, `scene`, `layout`, `unseen`, each also as AXIS=STRENGTH.
         out: where to; *.png, or *.mp4 with a policy.
     """
     from libero_safety.eval.view import save_picture, save_video
@@ -112,10 +114,10 @@ def view(
     key = Key(found.suite, found.name, level, seed, index)
     target = out or Path(f"{found.name}-L{level}.{'mp4' if policy else 'png'}")
     if policy is None:
-        save_picture(found, key, target, camera, size)
+        told = save_picture(found, key, target, camera, size, perturb)
     else:
-        print(save_video(found, key, target, camera, size, policy))
-    print(target)
+        told = save_video(found, key, target, camera, size, policy, perturb)
+    print(*told, target, sep="\n")
     return 0
 
 
@@ -134,6 +136,7 @@ def eval_(
     on_violation: Literal["stop", "continue"] = "stop",
     image_size: int = 256,
     quality: Literal["fast", "good", "libero"] = "good",
+    perturb: tuple[str, ...] = (),
     watchdog_s: float = 1800.0,
     retries: int = 2,
     resume: bool = False,
@@ -156,6 +159,7 @@ def eval_(
         on_violation: end the episode at the first violation, or record all of them.
         image_size: pixels of the square camera images.
         quality: rendering preset; `libero` draws as LIBERO does, slowly.
+        perturb: `noise`, `init`, `view`, `scene`, `layout`, `unseen`, each also as AXIS=STRENGTH.
         watchdog_s: wall-clock seconds after which an episode counts as hung.
         retries: how often an episode is run again after its connection to the policy failed.
         resume: go on with the run in `out`.
@@ -180,6 +184,7 @@ def eval_(
         workers=workers,
         image_size=image_size,
         quality=quality,
+        perturb=perturb,
         watchdog_s=watchdog_s,
         retries=retries,
         command=command_line(),

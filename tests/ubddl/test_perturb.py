@@ -166,7 +166,7 @@ def test_scene_takes_looks_that_there_are_and_says_what_stays() -> None:
         light = looks["light"]
         assert isinstance(light, Uniform)
         assert light.high == pytest.approx(2 * light.low)
-        assert 0.6 <= light.high <= 0.85 or 1.15 <= light.high <= 1.4
+        assert 0.7 <= light.high <= 0.9 or 1.1 <= light.high <= 1.3
 
 
 def test_layout_shifts_everything_together_and_widens_where_objects_start() -> None:

@@ -27,6 +27,7 @@ class RunConfig:
         on_violation: whether the first broken rule ends the episode.
         image_size: pixels of the square camera images that the policy sees.
         quality: rendering preset of those images.
+        perturb: how the scenarios were perturbed, as `axis` or `axis=strength`.
         workers: processes; not compared, the result must not depend on it.
     """
 
@@ -41,6 +42,7 @@ class RunConfig:
     policy_options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     image_size: int = 256
     quality: str = "good"
+    perturb: tuple[str, ...] = ()
     workers: int = 1
     command: str = ""
 
@@ -159,6 +161,8 @@ def _config(data: Mapping[str, Any], where: str) -> RunConfig:
         policy_options=_mapping(data, "policy_options", where),
         image_size=take(data, "image_size", int, where),
         quality=take(data, "quality", str, where),
+        # Runs of earlier versions do not have the field, and nothing in them was perturbed.
+        perturb=take_list(data, "perturb", str, where) if "perturb" in data else (),
         workers=take(data, "workers", int, where),
         command=take(data, "command", str, where),
     )

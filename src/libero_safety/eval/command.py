@@ -11,7 +11,7 @@ from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.fairness import Fairness, check_fairness
 from libero_safety.eval.frames import RunFrames
 from libero_safety.eval.listing import lint_paths
-from libero_safety.eval.plan import EvalConfig
+from libero_safety.eval.plan import EvalConfig, make_plan
 from libero_safety.eval.progress import console_progress
 from libero_safety.eval.replay import replay
 from libero_safety.eval.report import ReportFiles, write_report
@@ -34,6 +34,8 @@ def run_eval(
     config: EvalConfig, out: Path, *, resume: bool, allow_mixed: bool, with_report: bool, say: Say
 ) -> int:
     """Evaluate, report, and return the exit code of the evaluation."""
+    for line in make_plan(config).unperturbed:
+        say(f"not perturbed: {line}")
     checked = stamp()
     if not checked.ok:
         failed = ", ".join(check.name for check in checked.checks if not check.ok)

@@ -8,6 +8,7 @@ from libero_safety.errors import LiberoSafetyError
 from libero_safety.sim.env import Env
 from libero_safety.suites import Task, load_suite
 from libero_safety.types import Episode, ImageArray, Key
+from libero_safety.ubddl.parse import parse
 from libero_safety.ubddl.sample import Draw
 
 
@@ -40,7 +41,10 @@ def logged_draw(run: Run, record: Record) -> Draw:
         raise ChangedTaskError(
             f"{key}: {task.path} has changed since the run (sha256 {task.sha256[:12]}, was {stored[:12]})"
         )
-    return Draw.from_dict(task.scenario(key.level), record.draw)
+    scenario = task.scenario(key.level)
+    if "scenario" in record.draw:  # a perturbed one
+        scenario = parse(str(record.draw["scenario"]), str(key)).at(key.level)
+    return Draw.from_dict(scenario, record.draw)
 
 
 class RunFrames:

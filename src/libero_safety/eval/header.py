@@ -2,16 +2,17 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from libero_safety.assets.arenas import Arena
 from libero_safety.assets.catalog import Catalog
 from libero_safety.data.header import AssetStamp, RunConfig, RunHeader
 from libero_safety.data.machine import git_revision, installed_versions, now, this_machine
 from libero_safety.data.strict_json import JsonValue, plain
+from libero_safety.eval.perturbed import stock_of
 from libero_safety.eval.plan import EvalConfig, Plan, task_id
 from libero_safety.eval.simulator import RunnerInfo
-from libero_safety.ubddl.spec import Choice, Scenario
+from libero_safety.ubddl.sample import variants_of
 
 HIDDEN = "(hidden)"
 _SECRET = re.compile(r"(^|_)(api_?key|token|password|secret)$", re.IGNORECASE)
@@ -34,7 +35,7 @@ def run_header(
         config=_run_config(config, plan),
         versions=installed_versions(),
         task_hashes={task_id(task): task.sha256 for task in plan.tasks},
-        assets=_assets((job.scenario for job in plan.jobs), catalog),
+        assets=_assets(config, plan, catalog),
         machine=this_machine(info.gl),
         git=git_revision(),
         selftest=selftest,
@@ -61,20 +62,23 @@ def _run_config(config: EvalConfig, plan: Plan) -> RunConfig:
         on_violation=config.on_violation,
         image_size=config.image_size,
         quality=config.quality,
+        perturb=config.perturb,
         workers=config.workers,
         command=command,
     )
 
 
-def _assets(scenarios: Iterable[Scenario], catalog: Catalog) -> dict[str, AssetStamp]:
-    """Stamps of everything that the scenarios can hold: all options of a drawn type, and the arenas."""
-    unique = {id(scenario): scenario for scenario in scenarios}.values()
+def _assets(config: EvalConfig, plan: Plan, catalog: Catalog) -> dict[str, AssetStamp]:
+    """Stamps of everything that the episodes can hold: all options of a drawn type, and the arenas."""
+    unique = {id(job.scenario): job.scenario for job in plan.jobs}.values()
     arenas = {scenario.arena: catalog.arena(scenario.arena) for scenario in unique}
+    unseen = any(wanted.axis == "unseen" for wanted in config.perturbations)
     types: set[str] = set()
     for scenario in unique:
         for entity in scenario.entities:
-            options = entity.type.options if isinstance(entity.type, Choice) else (entity.type,)
-            types |= {str(option) for option in options} - set(arenas[scenario.arena].workspace_types)
+            types |= set(variants_of(entity, catalog)) - set(arenas[scenario.arena].workspace_types)
+        if unseen:
+            types |= {name for names in stock_of(scenario, catalog).unseen.values() for name in names}
     stamps = {f"arena/{name}": AssetStamp(_digest(arena), "MIT") for name, arena in sorted(arenas.items())}
     for name in sorted(types):
         asset = catalog.asset(name)

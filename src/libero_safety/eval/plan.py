@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from libero_safety.assets.catalog import default_catalog
 from libero_safety.data.strict_json import JsonValue
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.eval.perturbed import stock_of
 from libero_safety.registry import UnknownNameError
 from libero_safety.sim.vision import QUALITIES, Quality
 from libero_safety.suites import BUILTIN, Suite, Task, load_suite
 from libero_safety.types import HORIZON, Key
+from libero_safety.ubddl.perturb import Perturbation, perturb
 from libero_safety.ubddl.spec import Scenario
 
 MAX_IMAGE_SIZE = 4096
@@ -38,6 +41,7 @@ class EvalConfig:
         workers: processes; 1 runs everything in the calling process. The results do not depend on it.
         image_size: pixels of the square camera images.
         quality: rendering preset, a name in `sim.vision.QUALITIES`.
+        perturb: how every scenario is perturbed, each as `axis` or `axis=strength`, see `ubddl.perturb`.
         watchdog_s: wall-clock seconds after which an episode counts as hung.
         retries: how often an episode is run again after its connection to the policy failed.
         command: the command line, for the reader of the log.
@@ -55,6 +59,7 @@ class EvalConfig:
     workers: int = 1
     image_size: int = 256
     quality: Quality = "good"
+    perturb: tuple[str, ...] = ()
     watchdog_s: float = 1800.0
     retries: int = 2
     command: str = ""
@@ -64,7 +69,8 @@ class EvalConfig:
 
         Raises:
             EvalConfigError: nothing to run, a number out of range, or something listed twice.
-            UnknownNameError: no such rendering preset.
+            UnknownNameError: no such rendering preset or perturbation.
+            PerturbationError: a perturbation's strength is out of range.
         """
         at_least = {"episodes": 1, "horizon": 1, "workers": 1, "image_size": 1, "retries": 0}
         for name, least in at_least.items():
@@ -84,6 +90,15 @@ class EvalConfig:
                 raise EvalConfigError(f"{name} has {twice[0]!r} twice: the same episodes would count double")
         if self.quality not in QUALITIES:
             raise UnknownNameError("render quality", self.quality, QUALITIES)
+        axes = [wanted.axis for wanted in self.perturbations]
+        twice = [axis for axis in axes if axes.count(axis) > 1]
+        if twice:
+            raise EvalConfigError(f"perturb has {twice[0]!r} twice")
+
+    @property
+    def perturbations(self) -> tuple[Perturbation, ...]:
+        """What `perturb` says."""
+        return tuple(map(Perturbation.parse, self.perturb))
 
 
 @dataclass(frozen=True)
@@ -102,11 +117,13 @@ class Plan:
         suites: as `EvalConfig.suites`, paths made absolute.
         tasks: the selected tasks that have a level to run, in the order of their suites.
         jobs: in the order in which they are started.
+        unperturbed: tasks that a perturbation does not change, and why, one line each.
     """
 
     suites: tuple[str, ...]
     tasks: tuple[Task, ...]
     jobs: tuple[Job, ...]
+    unperturbed: tuple[str, ...] = ()
 
 
 def plan_episodes(config: EvalConfig) -> list[Key]:
@@ -118,7 +135,8 @@ def plan_episodes(config: EvalConfig) -> list[Key]:
 
     Raises:
         LiberoSafetyError: an unknown suite or task, a level that no task has, a task named in `config.tasks`
-            that has none of the levels, or a scenario file with an error in it.
+            that has none of the levels, a perturbation that changes none of the tasks, or a scenario file with an
+            error in it.
     """
     return [job.key for job in make_plan(config).jobs]
 
@@ -142,7 +160,23 @@ def make_plan(config: EvalConfig) -> Plan:
         for task, level, scenario in scenarios
     )
     suites = tuple(name if name in BUILTIN else str(Path(name).resolve()) for name in config.suites)
-    return Plan(suites, tuple(tasks), jobs)
+    return Plan(suites, tuple(tasks), jobs, _unperturbed(jobs[: len(scenarios)], config.perturbations))
+
+
+def _unperturbed(jobs: Sequence[Job], perturbations: Sequence[Perturbation]) -> tuple[str, ...]:
+    """Return what is not perturbed; raises EvalConfigError for a perturbation that changes nothing at all."""
+    catalog = default_catalog()
+    lines: list[str] = []
+    for wanted in perturbations:
+        same = [
+            f"{job.key.suite}/{job.key.task} L{job.key.level}: {'; '.join(after.kept)}"
+            for job in jobs
+            if not (after := perturb(job.scenario, wanted, job.key, stock_of(job.scenario, catalog))).changes
+        ]
+        if len(same) == len(jobs):
+            raise EvalConfigError(f"perturbation {str(wanted)!r} changes no task: {same[0]}")
+        lines += same
+    return tuple(lines)
 
 
 def task_id(task: Task) -> str:

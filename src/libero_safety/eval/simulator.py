@@ -9,13 +9,13 @@ from typing import Protocol
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.data.strict_json import JsonValue
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.eval.perturbed import draws, impossible
 from libero_safety.eval.plan import EvalConfig, Job
 from libero_safety.policy.load import make_policy
 from libero_safety.rollout import RolloutConfig, run_episode
 from libero_safety.sim.env import Env
 from libero_safety.sim.gl import choose_backend, open_context
 from libero_safety.types import Episode
-from libero_safety.ubddl.sample import sample
 
 TRACEBACK_LINES = 6
 
@@ -95,11 +95,16 @@ class Simulator:
     def run(self, job: Job) -> Result:
         """Draw the scene, run the policy in it and judge."""
         draw: dict[str, JsonValue] = {}
+        episode: Episode | None = None
         try:
-            drawn = sample(job.scenario, job.key, self._catalog)
-            draw = drawn.to_dict()
-            # Not the checked policy: the roll-out checks, and asks the policy itself whether it needs images.
-            return Result(job, run_episode(self._env, self._policy.inner, drawn, self._rules), draw)
+            for drawn in draws(job.scenario, job.key, self._config.perturbations, self._catalog):
+                draw = drawn.to_dict()
+                # Not the checked policy: the roll-out checks, and asks the policy itself whether it needs images.
+                episode = run_episode(self._env, self._policy.inner, drawn.draw, self._rules)
+                if not impossible(episode):
+                    break
+            assert episode is not None
+            return Result(job, episode, draw)
         except LiberoSafetyError as error:
             return Result(job, error_episode(job, "scene", str(error)), draw)
         except (Exception, SystemExit) as error:

@@ -27,6 +27,9 @@ T = TypeVar("T")
 ATTEMPTS = 10
 """How often a perturbation may be drawn anew for an episode whose start turns out to be impossible."""
 
+MAY_OBSTRUCT = frozenset({"init", "layout", "unseen"})
+"""Axes that can put something in the way at the start."""
+
 SEVERITIES = (1, 2, 3)
 """Severities of `noise`: those of LIBERO-Safety's randomiser."""
 INVISIBLE: Mapping[str, int] = {"gaussian_blur": 1}
@@ -39,7 +42,7 @@ LEAST_SHARE = 1 / 3
 """Angles and shifts are at least this share of the largest one, so that there is something to see."""
 SCALE = (0.95, 1.05)
 """Factor of `view` on the camera's distance."""
-DARKER, BRIGHTER = (0.6, 0.85), (1.15, 1.4)
+DARKER, BRIGHTER = (0.7, 0.9), (1.1, 1.3)
 """Factors of `scene` on the light; one of the two bands."""
 SHIFT_M = 0.05
 """Largest shift of `layout`, along each axis."""
