@@ -246,7 +246,7 @@ def test_without_any_library_the_packages_are_named(monkeypatch: pytest.MonkeyPa
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("platform.system", lambda: "Linux")
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    with pytest.raises(NoGLError, match=r"libegl1 libgl1-mesa-dri.*libosmesa6"):
+    with pytest.raises(NoGLError, match=r"libegl1 libgl1 libgl1-mesa-dri.*libosmesa6"):
         choose_backend()
     monkeypatch.setattr("ctypes.util.find_library", lambda name: f"/nowhere/lib{name}.so")
     with pytest.raises(NoGLError, match="libosmesa6"):

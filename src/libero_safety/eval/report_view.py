@@ -31,7 +31,7 @@ SMALL_SAMPLE = 50
 """With fewer episodes an interval is wider than 26 points around one half."""
 NO_PICTURES = (
     "There are no pictures because no off-screen OpenGL library was found. "
-    "Install libegl1 and libgl1-mesa-dri (or libosmesa6) and write the report again."
+    "Install libegl1, libgl1 and libgl1-mesa-dri (or libosmesa6) and write the report again."
 )
 MAX_DRAW_CHARACTERS = 20_000
 
