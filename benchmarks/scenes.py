@@ -1,6 +1,7 @@
 """How many validated scenes per second, and with how much memory: benchmarks/scenes.py [--count N] [--workers W].
 
-A scene is drawn, built, settled for half a second, checked (rests, begins unsolved, breaks no rule) and hashed; no pictures.
+A scene is drawn, built, settled for half a second, checked (rests, begins unsolved, breaks no rule) and hashed;
+no pictures.
 """
 
 import argparse
