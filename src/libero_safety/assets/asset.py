@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from libero_safety.types import FloatArray, Zone
+from libero_safety.types import FloatArray, ImageArray, Zone
 
 Vec3: TypeAlias = tuple[float, float, float]
 Quat: TypeAlias = tuple[float, float, float, float]
@@ -43,6 +43,20 @@ class MeshData:
         return content.hexdigest()[:16]
 
 
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """What a mesh is covered with: pixels (height, width, 3), laid out by the mesh's `uv`, first row at v = 0."""
+
+    pixels: ImageArray = field(repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of size and pixels, 16 hex digits: the same for equal pictures."""
+        content = hashlib.sha256(repr(self.pixels.shape).encode())
+        content.update(np.ascontiguousarray(self.pixels).tobytes())
+        return content.hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class Shape:
     """One piece, in the frame of its link; convex unless it is only seen.
@@ -53,6 +67,7 @@ class Shape:
         part: the named part that it belongs to (`handle`, `blade`, `rim`, `body`, ...).
         density: kg/m^3; only colliding shapes weigh anything.
         role: `both` is seen and collides, `collision` is only felt, `visual` is only seen.
+        picture: what a mesh with `uv` is covered with; `rgba` is multiplied with it.
     """
 
     kind: ShapeKind
@@ -66,6 +81,7 @@ class Shape:
     friction: float = 1.0
     material: str = ""
     mesh: MeshData | None = None
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +162,6 @@ class Asset:
         text = repr(self)
         for link in self.links:
             for shape in link.shapes:
-                if shape.mesh is not None:
-                    text += shape.mesh.digest
+                text += shape.mesh.digest if shape.mesh is not None else ""
+                text += shape.picture.digest if shape.picture is not None else ""
         return hashlib.sha256(text.encode()).hexdigest()[:16]

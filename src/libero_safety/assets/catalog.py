@@ -4,7 +4,6 @@ A type name is the name of a recipe, or of a variant of one (see `splits`): `bot
 another size and colour; `NAME_with_hand` is a person's hand that holds NAME.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
@@ -12,14 +11,10 @@ from libero_safety.assets.arenas import ARENAS, Arena
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.fixtures import FIXTURES
 from libero_safety.assets.geometry import footprint, rotate
-from libero_safety.assets.objects.bottles import BOTTLES
-from libero_safety.assets.objects.boxes import BOXES
 from libero_safety.assets.objects.food import FOODS
 from libero_safety.assets.objects.hand import HANDS, with_hand
 from libero_safety.assets.objects.shapes import Recipe
-from libero_safety.assets.objects.tools import TOOLS
-from libero_safety.assets.objects.toys import TOYS
-from libero_safety.assets.objects.vessels import VESSELS
+from libero_safety.assets.sources import BUILT_IN, Source, SourceError, source
 from libero_safety.assets.splits import TEST_NUMBERS, TRAIN_NUMBERS, Numbered, variant
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
@@ -37,9 +32,18 @@ class UnknownAssetError(LiberoSafetyError):
 class Catalog:
     """Everything that scenes can be built from. Assets are made when first asked for, then kept."""
 
-    def __init__(self, recipes: Mapping[str, Recipe] | None = None) -> None:
-        """Use `recipes`, by default the built-in objects and fixtures."""
-        self._recipes = dict(_builtin() if recipes is None else recipes)
+    def __init__(self, *sources: Source) -> None:
+        """Use the recipes of `sources`, by default the built-in ones; of one name the first source's holds.
+
+        Raises:
+            SourceError: one source twice.
+        """
+        self.sources = tuple(s.name for s in sources) or (BUILT_IN,)
+        if len(set(self.sources)) < len(self.sources):
+            raise SourceError(f"an asset source is named twice: {', '.join(self.sources)}")
+        self._recipes: dict[str, Recipe] = {}
+        for each in reversed(sources or (source(BUILT_IN),)):
+            self._recipes |= each.recipes
         self._assets: dict[str, Asset] = {}
         self._footprints: dict[str, Footprint] = {}
 
@@ -53,7 +57,7 @@ class Catalog:
 
     def is_fixture(self, type_name: str) -> bool:
         """Return whether a type is furniture or an appliance that stays where it is."""
-        return type_name in FIXTURES
+        return type_name in FIXTURES or len(self.asset(type_name).links) > 1
 
     def asset(self, type_name: str) -> Asset:
         """Return the asset of a type.
@@ -103,7 +107,7 @@ class Catalog:
             UnknownAssetError: no recipe or variant has this name.
         """
         held = type_name.removesuffix(_WITH_HAND)
-        if held != type_name and type_name not in self._recipes:
+        if held != type_name and self._recipe_name(type_name) is None:
             return tuple(f"{name}{_WITH_HAND}" for name in self._variants(held, split, type_name))
         return self._variants(type_name, split, type_name)
 
@@ -113,6 +117,8 @@ class Catalog:
         Raises:
             UnknownAssetError: no recipe or variant has this name.
         """
+        if self._recipe_name(type_name) is not None:
+            return "train"
         numbered = self._numbered(type_name.removesuffix(_WITH_HAND), type_name)
         return "train" if numbered is None else numbered.split
 
@@ -125,14 +131,24 @@ class Catalog:
         return {name: make() for name, make in ARENAS.items()}
 
     def _make(self, name: str) -> Asset:
-        if name in self._recipes:
-            return self._recipes[name](name)
+        known = self._recipe_name(name)
+        if known is not None:
+            return self._recipes[known](name)
         if name.endswith(_WITH_HAND):
             return with_hand(name, self._part_of(name.removesuffix(_WITH_HAND), name))
         numbered = self._numbered(name, name)
         assert numbered is not None
         recolour = numbered.base not in _KEEPS_COLOUR
         return variant(self._recipes[numbered.base](name), numbered.number, recolour=recolour)
+
+    def _recipe_name(self, name: str) -> str | None:
+        """Return the recipe that a name means: its own, or one that is called by the same number in another form."""
+        if name in self._recipes:
+            return name
+        held = name.removesuffix(_WITH_HAND)
+        numbered = Numbered.parse(held)
+        other = f"{numbered}{name.removeprefix(held)}"
+        return other if numbered is not None and other in self._recipes else None
 
     def _variants(self, name: str, split: Split, asked: str) -> tuple[str, ...]:
         """Return the variants that stand for a type without a hand; `asked` is the name for errors."""
@@ -147,7 +163,7 @@ class Catalog:
 
     def _numbered(self, name: str, asked: str) -> Numbered | None:
         """Return which variant a name means, None for a recipe's own name; `asked` is the name for errors."""
-        if name in self._recipes:
+        if self._recipe_name(name) is not None:
             return None
         numbered = Numbered.parse(name)
         if numbered is None or numbered.base not in self._recipes:
@@ -165,23 +181,24 @@ class Catalog:
         near = near_match(name, self._recipes)
         hint = f". Similar: {', '.join(sorted(kin))}" if kin else ""
         return UnknownAssetError(
-            f"unknown asset type {name!r}{near}{hint}. {len(self._recipes)} types are known; "
-            "numbered variants (NAME__7) and NAME_with_hand are made from them"
+            f"unknown asset type {name!r}{near}{hint}. {len(self._recipes)} types are known "
+            f"({', '.join(self.sources)}); numbered variants (NAME__7) and NAME_with_hand are made from them"
         )
 
 
-def _builtin() -> dict[str, Recipe]:
-    tables = (VESSELS, BOTTLES, BOXES, FOODS, TOOLS, TOYS, HANDS, FIXTURES)
-    merged: dict[str, Recipe] = {}
-    for table in tables:
-        twice = merged.keys() & table.keys()
-        if twice:
-            raise LiberoSafetyError(f"asset types defined twice: {', '.join(sorted(twice))}")
-        merged.update(table)
-    return merged
+@lru_cache(maxsize=8)
+def catalog_of(sources: tuple[str, ...] = (BUILT_IN,)) -> Catalog:
+    """Return the catalog of some sources, in this order; the same object for the same words.
+
+    Args:
+        sources: `built-in`, `libero` or folders of MJCF files; a name means the asset of the first that has it.
+
+    Raises:
+        SourceError: there is no such source, it holds nothing, or none is given.
+    """
+    return Catalog(*(source(word) for word in sources))
 
 
-@lru_cache(maxsize=1)
 def default_catalog() -> Catalog:
     """Return the catalog of the built-in assets, the same object every time."""
-    return Catalog()
+    return catalog_of()

@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from libero_safety.assets.asset import Asset, Joint, Shape
+from libero_safety.assets.asset import Asset, Joint, Picture, Shape
 from libero_safety.types import Pose
 
 VISUAL_GROUP, COLLISION_GROUP = 1, 3
@@ -36,7 +36,9 @@ def add_shape(
     geom = body.add_geom(name=name, type=_GEOM[shape.kind], pos=shape.pos, quat=shape.quat, rgba=shape.rgba)
     if shape.mesh is not None:
         geom.meshname = _mesh(out, shape)
-        if shape.material in FINISHES:
+        if shape.picture is not None:
+            geom.material = _cover(out, shape.picture)
+        elif shape.material in FINISHES:
             geom.material = _finish(out, shape.material)
     else:
         geom.size = (*shape.size, 0.0, 0.0)[:3]
@@ -56,6 +58,19 @@ def _finish(out: mujoco.MjSpec, name: str) -> str:
     if out.material(name) is None:
         specular, shininess, emission = FINISHES[name]
         out.add_material(name=name, specular=specular, shininess=shininess, emission=emission)
+    return name
+
+
+def _cover(out: mujoco.MjSpec, picture: Picture) -> str:
+    """Return the name of the material that shows a picture, adding it once per spec."""
+    name = f"picture-{picture.digest}"
+    if out.material(name) is None:
+        height, width, channels = picture.pixels.shape
+        texture = out.add_texture(name=name, type=mujoco.mjtTexture.mjTEXTURE_2D)
+        texture.width, texture.height, texture.nchannel = width, height, channels
+        texture.data = picture.pixels.tobytes()
+        material = out.add_material(name=name)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
     return name
 
 
