@@ -110,7 +110,7 @@ def test_scene_changes_the_colours_of_table_floor_and_wall() -> None:
     table = np.s_[50:64, 8:56]
     assert np.abs(plain[table].mean(axis=(0, 1)) - perturbed[table].mean(axis=(0, 1))).max() > 10
     looks = {look.part for look in first_draw("scene").draw.scenario.looks}
-    assert looks >= {"table", "floor", "wall", "light"}
+    assert looks >= {"table", "floor", "wall", "lighting"}
 
 
 def test_only_layout_and_unseen_move_what_stands_on_the_table() -> None:

@@ -163,10 +163,10 @@ def test_scene_takes_looks_that_there_are_and_says_what_stays() -> None:
         assert looks["floor"] == "carpet"
         assert "wall" not in looks
         assert found.kept == ("scene: the wall has no other look",)
-        light = looks["light"]
-        assert isinstance(light, Uniform)
-        assert light.high == pytest.approx(2 * light.low)
-        assert 0.7 <= light.high <= 0.9 or 1.1 <= light.high <= 1.3
+        assert looks["light"] == Uniform(0.5, 1.0)
+    nothing = after(base, "scene", stock=replace(STOCK, looks={"wall": ()}))
+    assert nothing.scenario == base
+    assert nothing.changes == ()
 
 
 def test_layout_shifts_everything_together_and_widens_where_objects_start() -> None:

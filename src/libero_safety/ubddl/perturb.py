@@ -42,8 +42,6 @@ LEAST_SHARE = 1 / 3
 """Angles and shifts are at least this share of the largest one, so that there is something to see."""
 SCALE = (0.95, 1.05)
 """Factor of `view` on the camera's distance."""
-DARKER, BRIGHTER = (0.7, 0.9), (1.1, 1.3)
-"""Factors of `scene` on the light; one of the two bands."""
 SHIFT_M = 0.05
 """Largest shift of `layout`, along each axis."""
 GROWTH_SHARE = 0.4
@@ -232,12 +230,6 @@ def _scene(scenario: Scenario, dice: _Dice) -> Perturbed:
         word = _one_of(others, dice.rng(part))
         looks[part] = Look(part, word)
         changes.append(f"scene: {part} {word}")
-    rng = dice.rng("light")
-    factor = float(rng.uniform(*_one_of((DARKER, BRIGHTER), rng)))
-    light = looks["light"].value if "light" in looks else 1.0
-    assert not isinstance(light, str)
-    looks["light"] = Look("light", mapped(light, lambda brightness: brightness * factor))
-    changes.append(f"scene: light x {factor:.2f}")
     return Perturbed(replace(scenario, looks=tuple(looks.values())), tuple(changes), tuple(kept))
 
 
@@ -315,7 +307,7 @@ AXES: dict[str, Axis] = {
     "noise": Axis(_noise, "one sensor corruption on all cameras", (1.0, MAX_SEVERITY), "severity"),
     "init": Axis(_init, "the robot starts away from its home pose", (0.01, START_NOISE_RAD[1]), "rad"),
     "view": Axis(_view, "the agent's camera hangs elsewhere", (0.1, 45.0), "degrees"),
-    "scene": Axis(_scene, "table, floor, walls and light look otherwise"),
+    "scene": Axis(_scene, "table, floor, walls and lighting look otherwise"),
     "layout": Axis(_layout, "everything stands elsewhere on the table", (0.005, 0.2), "m"),
     "unseen": Axis(_unseen, "objects are of held-out types"),
 }
