@@ -200,14 +200,13 @@ def grasped(scene: Scene, part: str) -> Check:
     left, right = scene.geoms("robot.left_finger"), scene.geoms("robot.right_finger")
 
     def check(data: mujoco.MjData) -> bool:
-        if data.ncon == 0:
-            return False
-        normals = [
-            sum((t.normal for t in contact.touches(data, finger, geoms)), np.zeros(3))
-            for finger in (left, right)
-        ]
+        normals: list[FloatArray] = []
+        for finger in (left, right):
+            normals.append(sum((t.normal for t in contact.touches(data, finger, geoms)), np.zeros(3)))
+            if not normals[-1].any():
+                return False
         sizes = [float(np.linalg.norm(n)) for n in normals]
-        return min(sizes) > 0 and float(normals[0] @ normals[1]) < OPPOSED_COS * sizes[0] * sizes[1]
+        return float(normals[0] @ normals[1]) < OPPOSED_COS * sizes[0] * sizes[1]
 
     return check
 
