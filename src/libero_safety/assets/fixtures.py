@@ -8,15 +8,14 @@ from functools import partial
 from itertools import pairwise
 
 from libero_safety.assets.asset import Asset, Joint, Link, Rgba, Shape
+from libero_safety.assets.meshes import fixtures as look
 from libero_safety.assets.objects.shapes import (
     BLACK,
     BROWN,
     CARDBOARD,
-    CREAM,
     DARK,
     GREY,
     PLASTIC,
-    RED,
     SILVER,
     SMOOTH,
     STEEL,
@@ -27,6 +26,7 @@ from libero_safety.assets.objects.shapes import (
     Recipe,
     box,
     disc,
+    dressed,
     rod,
     solid,
     walls,
@@ -40,24 +40,20 @@ _HEADROOM = 0.05
 def flat_stove(name: str) -> Asset:
     """Return a stove with one burner (zone `cook_region`) and a knob; the origin is the knob, as in LIBERO."""
     top = 0.024
-    root = Link(
-        "root",
-        (
-            box("body", (0.095, 0.095, top / 2), (0.15, 0, top / 2), GREY, STEEL * 0.25, SMOOTH),
-            box("body", (0.0535, 0.06, 0.01), (0.0015, 0, 0.01), DARK, STEEL * 0.25, SMOOTH),
-            disc("burner", 0.075, top, top + 0.003, BLACK, STEEL * 0.25, SMOOTH, xy=(0.15, 0)),
-            *(
-                disc("burner", r, top + 0.003, top + 0.0031 + i * 1e-4, c, xy=(0.15, 0), role="visual")
-                for i, (r, c) in enumerate(((0.062, RED), (0.05, BLACK), (0.038, RED), (0.026, BLACK)))
-            ),
-        ),
+    hob = (
+        box("body", (0.095, 0.095, top / 2), (0.15, 0, top / 2), GREY, STEEL * 0.25, SMOOTH),
+        box("body", (0.0535, 0.06, 0.01), (0.0015, 0, 0.01), DARK, STEEL * 0.25, SMOOTH),
+        disc("burner", 0.075, top, top + 0.003, BLACK, STEEL * 0.25, SMOOTH, xy=(0.15, 0)),
     )
+    root = Link("root", dressed(hob, look.stove_surface(top)))
     knob = Link(
         "knob",
-        (
-            disc("knob", 0.036, 0.003, 0.01, SILVER, PLASTIC),
-            box("knob", (0.034, 0.009, 0.0125), (0, 0, 0.0225), SILVER, PLASTIC),
-            box("knob", (0.008, 0.002, 0.0005), (0.024, 0, 0.0355), RED, role="visual"),
+        dressed(
+            (
+                disc("knob", 0.036, 0.003, 0.01, SILVER, PLASTIC),
+                box("knob", (0.034, 0.009, 0.0125), (0, 0, 0.0225), SILVER, PLASTIC),
+            ),
+            look.knob_surface(),
         ),
         pos=(0.0, 0.0, 0.02),
         joint=Joint(
@@ -80,29 +76,15 @@ def flat_stove(name: str) -> Asset:
 def microwave(name: str) -> Asset:
     """Return a microwave: door hinged on the -x side of its front (-y), zones `heating_region` and `top_side`."""
     housing = partial(box, "body", rgba=SILVER, density=STEEL * 0.15, friction=SMOOTH)
-    root = Link(
-        "root",
-        (
-            housing((0.0145, 0.0995, 0.0935), (-0.158, 0.0115, 0.0935)),
-            housing((0.0545, 0.0995, 0.0935), (0.118, 0.0115, 0.0935)),
-            housing((0.1035, 0.015, 0.0935), (-0.04, 0.096, 0.0935)),
-            housing((0.1035, 0.0845, 0.0095), (-0.04, -0.0035, 0.1775)),
-            housing((0.1035, 0.0845, 0.012), (-0.04, -0.0035, 0.012)),
-            box("panel", (0.04, 0.012, 0.0935), (0.1325, -0.1, 0.0935), DARK, STEEL * 0.15, SMOOTH),
-            box("panel", (0.026, 0.001, 0.012), (0.1325, -0.1125, 0.15), (0.2, 0.7, 0.5, 1), role="visual"),
-            *(
-                box(
-                    "panel",
-                    (0.007, 0.001, 0.007),
-                    (0.1325 + dx, -0.1125, 0.115 - dz),
-                    SILVER,
-                    role="visual",
-                )
-                for dx in (-0.019, 0.0, 0.019)
-                for dz in (0.0, 0.022, 0.044)
-            ),
-        ),
+    case = (
+        housing((0.0145, 0.0995, 0.0935), (-0.158, 0.0115, 0.0935)),
+        housing((0.0545, 0.0995, 0.0935), (0.118, 0.0115, 0.0935)),
+        housing((0.1035, 0.015, 0.0935), (-0.04, 0.096, 0.0935)),
+        housing((0.1035, 0.0845, 0.0095), (-0.04, -0.0035, 0.1775)),
+        housing((0.1035, 0.0845, 0.012), (-0.04, -0.0035, 0.012)),
+        box("panel", (0.04, 0.012, 0.0935), (0.1325, -0.1, 0.0935), DARK, STEEL * 0.15, SMOOTH),
     )
+    root = Link("root", dressed(case, look.microwave_surface(case)))
     zones = (
         Zone("heating_region", (-0.04, -0.005, 0.096), (0.1035, 0.086, 0.072), "inside"),
         Zone("top_side", (0, 0.01, 0.187 + _HEADROOM), (0.12, 0.0835, _HEADROOM), "surface"),
@@ -111,17 +93,17 @@ def microwave(name: str) -> Asset:
 
 
 def _microwave_door() -> Link:
+    shapes = (
+        box("door", (0.1315, 0.011, 0.0925), (0.1325, -0.0125, 0.0), DARK, PLASTIC, SMOOTH),
+        rod("handle", "capsule", 0.009, (0.237, -0.058, -0.062), (0.237, -0.058, 0.062), SILVER, PLASTIC),
+        *(
+            rod("handle", "capsule", 0.008, (0.237, -0.02, z), (0.237, -0.055, z), SILVER, PLASTIC)
+            for z in (-0.062, 0.062)
+        ),
+    )
     return Link(
         "door",
-        (
-            box("door", (0.1315, 0.011, 0.0925), (0.1325, -0.0125, 0.0), DARK, PLASTIC, SMOOTH),
-            box("door", (0.09, 0.001, 0.06), (0.115, -0.0245, 0), BLACK, role="visual"),
-            rod("handle", "capsule", 0.009, (0.237, -0.058, -0.062), (0.237, -0.058, 0.062), SILVER, PLASTIC),
-            *(
-                rod("handle", "capsule", 0.008, (0.237, -0.02, z), (0.237, -0.055, z), SILVER, PLASTIC)
-                for z in (-0.062, 0.062)
-            ),
-        ),
+        dressed(shapes, look.microwave_door_surface()),
         pos=(-0.1725, -0.091, 0.0945),
         joint=Joint(
             "door",
@@ -147,26 +129,18 @@ def cabinet(name: str, *, colour: Rgba, front: Rgba, knob: Rgba) -> Asset:
     width, front_y, back_y, height = 0.127, -0.064, 0.112, 0.22
     depth = (back_y - front_y) / 2
     mid_y = (back_y + front_y) / 2
-    root = Link(
-        "root",
-        (
-            *(
-                box(
-                    "body", (0.006, depth, height / 2), (s * (width - 0.006), mid_y, height / 2), colour, wood
-                )
-                for s in (1, -1)
-            ),
-            box("body", (width, depth, 0.0045), (0, mid_y, height - 0.0045), colour, wood),
-            box("body", (width - 0.012, depth, 0.004), (0, mid_y, 0.004), colour, wood),
-            box(
-                "body",
-                (width - 0.012, 0.004, height / 2 - 0.009),
-                (0, back_y - 0.004, height / 2),
-                colour,
-                wood,
-            ),
+    case = (
+        *(
+            box("body", (0.006, depth, height / 2), (s * (width - 0.006), mid_y, height / 2), colour, wood)
+            for s in (1, -1)
+        ),
+        box("body", (width, depth, 0.0045), (0, mid_y, height - 0.0045), colour, wood),
+        box("body", (width - 0.012, depth, 0.004), (0, mid_y, 0.004), colour, wood),
+        box(
+            "body", (width - 0.012, 0.004, height / 2 - 0.009), (0, back_y - 0.004, height / 2), colour, wood
         ),
     )
+    root = Link("root", dressed(case, look.cabinet_surface(case, colour, height)))
     drawers = (("top", 0.178), ("middle", 0.1095), ("bottom", 0.041))
     zones = [Zone("top_side", (0, mid_y, height + _HEADROOM), (0.125, 0.085, _HEADROOM), "surface")]
     zones += [Zone(f"{n}_region", (0, 0.018, 0.002), (0.1, 0.078, 0.03), "inside", n) for n, _ in drawers]
@@ -210,7 +184,8 @@ def _drawer(name: str, height: float, front: Rgba, knob: Rgba) -> Link:
         damping=20.0,
         friction=1.0,
     )
-    return Link(name, tuple(shapes), pos=(0.0, 0.0, height), joint=joint)
+    surface = look.drawer_surface(shapes, front, knob, half_z)
+    return Link(name, dressed(shapes, surface), pos=(0.0, 0.0, height), joint=joint)
 
 
 def desk_caddy(name: str, *, colour: Rgba = WOODEN) -> Asset:
@@ -235,7 +210,7 @@ def desk_caddy(name: str, *, colour: Rgba = WOODEN) -> Asset:
         Zone("back_contain_region", (0.0365, 0, 0.083), (0.033, 0.069, 0.075), "inside"),
         Zone("front_contain_region", (-0.0365, 0, 0.048), (0.033, 0.069, 0.04), "inside"),
     ]
-    return solid(name, shapes, None, zones)
+    return solid(name, shapes, None, zones, surface=look.caddy_surface(shapes, colour))
 
 
 def shelf(name: str, *, half_x: float, half_y: float, height_m: float, floors: tuple[float, ...]) -> Asset:
@@ -261,7 +236,7 @@ def shelf(name: str, *, half_x: float, half_y: float, height_m: float, floors: t
         for n, (a, b) in zip(chosen, spaces, strict=True)
     ]
     zones.append(Zone("top_side", (0, 0, height_m + _HEADROOM), (half_x, half_y, _HEADROOM), "surface"))
-    return solid(name, shapes, None, zones)
+    return solid(name, shapes, None, zones, surface=look.boards(shapes, 0.0015))
 
 
 def wine_rack(name: str, *, colour: Rgba = BROWN) -> Asset:
@@ -280,17 +255,17 @@ def wine_rack(name: str, *, colour: Rgba = BROWN) -> Asset:
             box("board", (0.118, 0.004, 0.012), (0, -0.114, z + 0.007), TAN, WOOD),
         ]
     zone = Zone("top_region", (0, -0.055, 0.215 + _HEADROOM), (0.11, 0.05, _HEADROOM), "surface")
-    return solid(name, shapes, None, [zone])
+    return solid(name, shapes, None, [zone], surface=look.rack_surface(shapes, (0.09, 0.21)))
 
 
 def place_box(name: str, *, half_x: float, half_y: float, height_m: float, colour: Rgba = WHITE) -> Asset:
     """Return a closed pedestal with zone `top_side`."""
     shapes = [
         box("body", (half_x, half_y, height_m / 2), (0, 0, height_m / 2), colour, CARDBOARD),
-        box("body", (half_x * 0.96, half_y * 0.96, 0.0004), (0, 0, height_m), CREAM, role="visual"),
     ]
     zone = Zone("top_side", (0, 0, height_m + _HEADROOM), (half_x, half_y, _HEADROOM), "surface")
-    return solid(name, shapes, None, [zone])
+    surface = look.pedestal_surface(half_x, half_y, height_m, colour)
+    return solid(name, shapes, None, [zone], surface=surface)
 
 
 def open_box(name: str, *, half_x: float, half_y: float, height_m: float, colour: Rgba = WHITE) -> Asset:
@@ -302,7 +277,9 @@ def open_box(name: str, *, half_x: float, half_y: float, height_m: float, colour
         *walls("body", (half_x, half_y, (height_m - base) / 2), (0, 0, z), t, colour, PLASTIC),
     ]
     half = (half_x - t, half_y - t, (height_m - base) / 2)
-    return solid(name, shapes, None, [Zone("contain_region", (0, 0, z), half, "inside")])
+    zone = Zone("contain_region", (0, 0, z), half, "inside")
+    surface = look.open_box_surface(half_x, half_y, height_m, colour)
+    return solid(name, shapes, None, [zone], surface=surface)
 
 
 FIXTURES: dict[str, Recipe] = {

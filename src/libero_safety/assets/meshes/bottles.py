@@ -57,8 +57,8 @@ def marks(radius_m: float, level_m: float, half_m: float, colour: Rgba) -> list[
     shapes: list[Shape] = []
     for s in (1, -1):
         rings = [
-            [(s * (math.sqrt(max(r * r - y * y, 0.0))), s * y, z) for y, z in circle(half_m, 10)]
-            for r in (radius_m * 0.9, outside)
+            [(s * (math.sqrt(max(r * r - y * y, 0.0))), s * y, z) for y, z in circle(half, 10)]
+            for r, half in ((radius_m * 0.9, half_m), (outside, half_m), (outside, half_m * 0.5))
         ]
         tips = [np.array([s * r, 0.0, 0.0]) for r in (radius_m * 0.9, outside)]
         shapes.append(seen("body", loft(np.array(rings), (tips[0], tips[1])), colour, (0, 0, level_m)))

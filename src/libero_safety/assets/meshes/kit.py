@@ -257,6 +257,13 @@ def rounded_box(half: Vec3, radius: float, corner: float | None = None, steps: i
 
 
 @cache
+def block(half: Vec3) -> MeshData:
+    """Return a sharp-edged box about the origin."""
+    x, y, z = half
+    return extrude(((-x, -y), (x, -y), (x, y), (-x, y)), -z, z)
+
+
+@cache
 def extrude(outline: Points2, low: float, high: float, bevel: float = 0.0) -> MeshData:
     """Return an upright prism over a simple anticlockwise outline, its horizontal edges bevelled by `bevel` (m)."""
     flat = np.array(outline)

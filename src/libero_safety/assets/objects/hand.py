@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from libero_safety.assets.asset import Asset, Shape, Vec3
 from libero_safety.assets.geometry import bounds, shifted
-from libero_safety.assets.objects.shapes import FLESH, RUBBERY, SKIN, Recipe, box, rod, solid
+from libero_safety.assets.meshes import hand as look
+from libero_safety.assets.objects.shapes import FLESH, RUBBERY, SKIN, Recipe, box, dressed, rod, solid
 from libero_safety.types import Zone
 
 HAND_PARTS = ("palm", "thumb", "index", "middle", "ring", "little", "forearm")
@@ -38,6 +39,7 @@ def open_hand(curl_rad: float) -> list[Shape]:
         box("palm", (0.046, 0.042, _PALM_TOP / 2), (0, 0, _PALM_TOP / 2), SKIN, FLESH, RUBBERY),
         _bone("forearm", 0.026, (0.066, 0, 0.026), (0.12, 0, 0.026)),
     ]
+    surface = look.palm_surface(_PALM_TOP)
     for i, (part, length, radius) in enumerate(_FINGERS):
         y = -0.0315 + 0.021 * i
         near, far = length * 0.5, length * 0.5 - radius
@@ -47,13 +49,17 @@ def open_hand(curl_rad: float) -> list[Shape]:
         b = (a[0] - near * math.cos(first), y, z + near * math.sin(first))
         c = (b[0] - far * math.cos(second), y, b[2] + far * math.sin(second))
         shapes += [_bone(part, radius, a, b), _bone(part, radius * 0.92, b, c)]
+        back = (-math.sin(second), 0.0, -math.cos(second))
+        surface += look.finger_surface(part, ((-0.03, y, z), a, b, c), radius, (0.0, 1.0, 0.0), back)
     z = _PALM_TOP - 0.012
     rise = 0.03 * math.sin(curl_rad)
-    shapes += [
-        _bone("thumb", 0.011, (0.018, -0.04, z), (-0.01, -0.062, z + rise)),
-        _bone("thumb", 0.01, (-0.01, -0.062, z + rise), (-0.036, -0.068, z + 1.6 * rise)),
-    ]
-    return shapes
+    root, joint, tip = (0.018, -0.04, z), (-0.01, -0.062, z + rise), (-0.036, -0.068, z + 1.6 * rise)
+    shapes += [_bone("thumb", 0.011, root, joint), _bone("thumb", 0.01, joint, tip)]
+    heel = (0.026, -0.03, z)
+    surface += look.finger_surface(
+        "thumb", (heel, root, joint, tip), 0.0115, (0.0, 0.0, 1.0), (-0.2, -0.98, 0.0)
+    )
+    return [*dressed(shapes, surface)]
 
 
 def left_hand(name: str) -> Asset:
@@ -91,14 +97,28 @@ def _closed_hand(radius_m: float, height_m: float) -> list[Shape]:
         points = [(reach * math.cos(t), reach * math.sin(t), z) for t in turns]
         return [_bone(part, thick, a, b) for a, b in pairwise(points)]
 
+    elbow = (0.17, -side - 0.03, 0.026)
     shapes = [
         box("palm", (0.043, 0.013, 0.042), (0.012, -side, level), SKIN, FLESH, RUBBERY),
-        _bone("forearm", 0.026, (0.07, -side - 0.01, level), (0.17, -side - 0.03, 0.026)),
+        _bone("forearm", 0.026, (0.07, -side - 0.01, level), elbow),
         *around("thumb", 0.0105, (-45, 5, 55), level + 0.02),
     ]
+    surface = look.grip_surface(side, level, elbow)
+    surface += _wrapped("thumb", radius_m, 0.0105, (-60, -30, 5, 30, 55), level + 0.02)
     for i, (part, _, radius) in enumerate(_FINGERS):
-        shapes += around(part, radius, (-125, -180, -235), level + 0.0315 - 0.021 * i)
-    return shapes
+        z = level + 0.0315 - 0.021 * i
+        shapes += around(part, radius, (-125, -180, -235), z)
+        surface += _wrapped(part, radius_m, radius, (-105, -130, -158, -185, -212, -235), z)
+    return [*dressed(shapes, surface)]
+
+
+def _wrapped(part: str, radius_m: float, thick: float, degrees: tuple[float, ...], z: float) -> list[Shape]:
+    """Return how a finger looks that is bent around an upright cylinder on the origin."""
+    reach = (radius_m + thick) * 1.05
+    turns = [math.radians(d) for d in degrees]
+    path = [(reach * math.cos(t), reach * math.sin(t), z) for t in turns]
+    back = (math.cos(turns[-1]), math.sin(turns[-1]), 0.0)
+    return look.finger_surface(part, path, thick, (0.0, 0.0, 1.0), back)
 
 
 HANDS: dict[str, Recipe] = {"left_hand": left_hand}

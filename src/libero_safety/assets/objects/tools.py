@@ -5,6 +5,7 @@ from functools import partial
 
 from libero_safety.assets.asset import Asset, Rgba
 from libero_safety.assets.geometry import turned
+from libero_safety.assets.meshes import tools as look
 from libero_safety.assets.objects.shapes import (
     ALUMINIUM,
     BLACK,
@@ -57,16 +58,13 @@ def knife(
             SLIPPERY,
         ),
         box("blade", (0.004, 0.013, z * 0.9), (0.002, 0, z * 0.9), SILVER, ALUMINIUM, SLIPPERY),
-        *(
-            disc("handle", 0.0025, 2 * z, 2 * z + 0.0004, SILVER, xy=(-handle_m * k, 0), role="visual")
-            for k in (0.25, 0.5, 0.75)
-        ),
     ]
     # A blade in the air would let the knife tip: a low heel and tip keep it level as a real one lies on its edge.
     shapes.append(
         box("blade", (0.003, 0.003, z / 2), (blade_m - 0.012, width_m * 0.22, z / 2), SILVER, STEEL, SLIPPERY)
     )
-    return solid(name, shapes, ((-handle_m / 2, 0.0, FINGER_ROOM_M), 0.0))
+    surface = look.knife_surface(blade_m, handle_m, width_m, colour)
+    return solid(name, shapes, ((-handle_m / 2, 0.0, FINGER_ROOM_M), 0.0), surface=surface)
 
 
 def hammer(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -80,7 +78,8 @@ def hammer(name: str, *, length_m: float, colour: Rgba) -> Asset:
         rod("head", "cylinder", z, (end - 0.013, 0.026, z), (end - 0.013, 0.05, z), SILVER, STEEL, SLIPPERY),
         box("head", (0.009, 0.016, 0.004), (end - 0.013, -0.042, z), SILVER, STEEL, SLIPPERY),
     ]
-    return solid(name, shapes, ((end * 0.1, 0.0, z), 0.0))
+    surface = look.hammer_surface(length_m, colour)
+    return solid(name, shapes, ((end * 0.1, 0.0, z), 0.0), surface=surface)
 
 
 def fork(name: str, *, length_m: float, colour: Rgba = SILVER) -> Asset:
@@ -104,18 +103,27 @@ def fork(name: str, *, length_m: float, colour: Rgba = SILVER) -> Asset:
             for y in (-0.0114, -0.0038, 0.0038, 0.0114)
         ),
     ]
-    return solid(name, shapes, ((-reach * 0.5, 0.0, FINGER_ROOM_M), 0.0))
+    surface = look.fork_surface(length_m, colour)
+    return solid(name, shapes, ((-reach * 0.5, 0.0, FINGER_ROOM_M), 0.0), surface=surface)
 
 
-def spoon(name: str, *, length_m: float, colour: Rgba = SILVER, density: float = ALUMINIUM) -> Asset:
-    """Return a spoon or ladle: `handle` towards -x, round `bowl` towards +x."""
+def spoon(
+    name: str,
+    *,
+    length_m: float,
+    colour: Rgba = SILVER,
+    density: float = ALUMINIUM,
+    head: look.Head = "spoon",
+) -> Asset:
+    """Return a spoon or turner: `handle` towards -x, flat `bowl` towards +x."""
     z = 0.006
     reach = length_m * 0.75
     shapes = [
         box("handle", (reach / 2, 0.007, z), (-reach / 2, 0, z), colour, density, SMOOTH),
         disc("bowl", length_m * 0.11, 0, 0.004, colour, density, SMOOTH, xy=(length_m * 0.1, 0)),
     ]
-    return solid(name, shapes, ((-reach * 0.5, 0.0, FINGER_ROOM_M), 0.0))
+    surface = look.spoon_surface(length_m, colour, head, "matte" if density == WOOD else "metal")
+    return solid(name, shapes, ((-reach * 0.5, 0.0, FINGER_ROOM_M), 0.0), surface=surface)
 
 
 def scissors(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -145,10 +153,10 @@ def scissors(name: str, *, length_m: float, colour: Rgba) -> Asset:
                 s * 0.2,
             ),
             disc("handle", 0.017, 0, 2 * z, colour, PLASTIC, xy=(-grip - 0.006, s * 0.019)),
-            disc("handle", 0.01, 2 * z, 2 * z + 0.0004, DARK, xy=(-grip - 0.006, s * 0.019), role="visual"),
         ]
     shapes.append(box("blade", (0.004, 0.004, z / 2), (blade - 0.01, 0, z / 2), SILVER, STEEL, SLIPPERY))
-    return solid(name, shapes, ((-grip * 0.5, 0.0, FINGER_ROOM_M), 0.0))
+    surface = look.scissors_surface(length_m, colour, spread)
+    return solid(name, shapes, ((-grip * 0.5, 0.0, FINGER_ROOM_M), 0.0), surface=surface)
 
 
 def pan(
@@ -181,7 +189,8 @@ def pan(
     inner = radius_m * 0.6
     zone = Zone("contain_region", (0, 0, base + 0.03), (inner, inner, 0.03), "surface")
     where = (0.0, radius_m + handle_m * 0.25, z)
-    return solid(name, shapes, (where, math.pi / 2), [zone], centre=False)
+    surface = look.pan_surface(radius_m, height_m, handle_m, colour, grip)
+    return solid(name, shapes, (where, math.pi / 2), [zone], centre=False, surface=surface)
 
 
 def moka_pot(name: str, *, height_m: float, colour: Rgba = SILVER) -> Asset:
@@ -203,7 +212,8 @@ def moka_pot(name: str, *, height_m: float, colour: Rgba = SILVER) -> Asset:
             PLASTIC,
         ),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), math.pi / 2))
+    surface = look.moka_surface(height_m, colour)
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), math.pi / 2), surface=surface)
 
 
 def hairbrush(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -216,7 +226,8 @@ def hairbrush(name: str, *, length_m: float, colour: Rgba) -> Asset:
         rod("handle", "capsule", 0.01, (end * 0.1, 0, z + 0.004), (-end + 0.01, 0, 0.012), colour, 400),
         box("bristles", (0.004, 0.012, 0.001), (end * 0.16, 0, 0.001), BLACK, 150),
     ]
-    return solid(name, shapes, ((-end * 0.4, 0.0, 0.015), 0.0))
+    surface = look.hairbrush_surface(length_m, colour)
+    return solid(name, shapes, ((-end * 0.4, 0.0, 0.015), 0.0), surface=surface)
 
 
 def _turned(recipe: Recipe, yaw_rad: float, name: str) -> Asset:
@@ -243,5 +254,5 @@ TOOLS: dict[str, Recipe] = {
     "chefmate_8_frypan": _PAN,
     "moka_pot": partial(moka_pot, height_m=0.152),
     "hairbrush": partial(hairbrush, length_m=0.2, colour=PINK),
-    "spatula": partial(spoon, length_m=0.28, colour=BROWN, density=WOOD),
+    "spatula": partial(spoon, length_m=0.28, colour=BROWN, density=WOOD, head="turner"),
 }

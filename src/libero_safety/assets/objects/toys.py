@@ -3,7 +3,8 @@
 import math
 from functools import partial
 
-from libero_safety.assets.asset import Asset, Rgba, Shape
+from libero_safety.assets.asset import Asset, Rgba, Shape, Vec3
+from libero_safety.assets.meshes import toys as look
 from libero_safety.assets.objects.shapes import (
     BLACK,
     BLUE,
@@ -70,12 +71,8 @@ def toy_car(name: str, *, length_m: float, colour: Rgba) -> Asset:
         box("cabin", (x * 0.45, y * 0.85, r * 0.8), (-x * 0.1, 0, r * 3.4), SKY, HOLLOW),
         box("cabin", (x * 0.4, y * 0.8, r * 0.12), (-x * 0.1, 0, r * 4.25), colour, HOLLOW),
         *_wheels(r, (x * 0.62, -x * 0.62), y * 0.85, y * 0.3),
-        *(
-            blob("body", (0.003, 0.006, 0.005), (x, s * y * 0.6, r * 1.9), YELLOW, role="visual")
-            for s in (1, -1)
-        ),
     ]
-    return solid(name, shapes, ((-x * 0.1, 0.0, r * 3.2), 0.0))
+    return solid(name, shapes, ((-x * 0.1, 0.0, r * 3.2), 0.0), surface=look.car_surface(length_m, colour))
 
 
 def toy_train(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -99,7 +96,8 @@ def toy_train(name: str, *, length_m: float, colour: Rgba) -> Asset:
         box("cabin", (x * 0.38, y * 0.95, y * 1.15), (-x * 0.55, 0, r * 2 + y * 1.15), GREEN, HOLLOW),
         *_wheels(r, (x * 0.65, 0.0, -x * 0.65), y * 0.8, y * 0.25),
     ]
-    return solid(name, shapes, ((-x * 0.55, 0.0, r * 2 + y * 1.6), 0.0))
+    grasp = ((-x * 0.55, 0.0, r * 2 + y * 1.6), 0.0)
+    return solid(name, shapes, grasp, surface=look.train_surface(length_m, colour))
 
 
 def toy_motorbike(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -135,27 +133,39 @@ def toy_motorbike(name: str, *, length_m: float, colour: Rgba) -> Asset:
             PLASTIC,
         ),
     ]
-    return solid(name, shapes, ((0.0, 0.0, r * 1.8), 0.0))
+    return solid(name, shapes, ((0.0, 0.0, r * 1.8), 0.0), surface=look.motorbike_surface(length_m, colour))
 
 
-def balls(name: str, *, radius_m: float, colours: tuple[Rgba, ...], frame: Rgba, density: float) -> Asset:
+def balls(
+    name: str,
+    *,
+    radius_m: float,
+    colours: tuple[Rgba, ...],
+    frame: Rgba,
+    density: float,
+    numbered: bool = False,
+) -> Asset:
     """Return balls lying together in a flat `frame` that keeps them from rolling; parts `ball` and `frame`."""
     count = len(colours)
     orbit = radius_m / math.sin(math.pi / count) * 1.02
     shapes = [disc("frame", orbit + radius_m * 0.5, 0, 0.005, frame, WOOD)]
+    places: list[Vec3] = []
     for i, colour in enumerate(colours):
         a = 2 * math.pi * i / count
         at = (orbit * math.cos(a), orbit * math.sin(a), radius_m + 0.003)
+        places.append(at)
         shapes.append(
             Shape("sphere", (radius_m,), at, part="ball", rgba=colour, density=density, friction=SMOOTH)
         )
-    return solid(name, shapes)
+    surface = look.balls_surface(places, radius_m, colours, orbit + radius_m * 0.5, frame, numbered)
+    return solid(name, shapes, surface=surface)
 
 
 def ball(name: str, *, radius_m: float, colour: Rgba, density: float) -> Asset:
     """Return one ball; it rolls."""
     shape = Shape("sphere", (radius_m,), (0, 0, radius_m), rgba=colour, density=density, friction=SLIPPERY)
-    return solid(name, [shape], ((0.0, 0.0, max(radius_m, FINGER_ROOM_M)), 0.0))
+    surface = look.ball_surface(radius_m, colour)
+    return solid(name, [shape], ((0.0, 0.0, max(radius_m, FINGER_ROOM_M)), 0.0), surface=surface)
 
 
 def candle(name: str, *, radius_m: float, height_m: float, colour: Rgba) -> Asset:
@@ -163,11 +173,9 @@ def candle(name: str, *, radius_m: float, height_m: float, colour: Rgba) -> Asse
     shapes = [
         disc("holder", radius_m * 1.5, 0, 0.008, SILVER, 2000, SMOOTH),
         disc("body", radius_m, 0.008, height_m, colour, 900),
-        rod("flame", "capsule", 0.0012, (0, 0, height_m), (0, 0, height_m + 0.01), BLACK, role="visual"),
-        blob("flame", (0.006, 0.006, 0.014), (0, 0, height_m + 0.018), ORANGE, role="visual"),
-        blob("flame", (0.003, 0.003, 0.008), (0, 0, height_m + 0.014), YELLOW, role="visual"),
     ]
-    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0))
+    surface = look.candle_surface(radius_m, height_m, colour)
+    return solid(name, shapes, ((0.0, 0.0, height_m - HAND_ROOM_M), 0.0), surface=surface)
 
 
 def eyeglasses(name: str, *, width_m: float, colour: Rgba) -> Asset:
@@ -178,13 +186,12 @@ def eyeglasses(name: str, *, width_m: float, colour: Rgba) -> Asset:
         middle = s * (y - lens - 0.004)
         shapes += [
             box("lens", (0.002, lens + 0.004, z), (0, middle, z), colour, PLASTIC, SMOOTH),
-            box("lens", (0.0022, lens, z * 0.8), (0, middle, z), (0.7, 0.85, 0.9, 0.5), role="visual"),
             box(
                 "temple", (width_m * 0.42, 0.002, 0.004), (-width_m * 0.42, s * y, z + 0.006), colour, PLASTIC
             ),
             box("temple", (0.006, 0.002, 0.013), (-width_m * 0.82, s * y, 0.013), colour, PLASTIC),
         ]
-    return solid(name, shapes, ((0.0, 0.0, z), math.pi / 2))
+    return solid(name, shapes, ((0.0, 0.0, z), math.pi / 2), surface=look.glasses_surface(width_m, colour, z))
 
 
 def keyboard(name: str, *, half_x: float, half_y: float) -> Asset:
@@ -193,13 +200,8 @@ def keyboard(name: str, *, half_x: float, half_y: float) -> Asset:
         box("body", (half_x, half_y, 0.008), (0, 0, 0.008), DARK, 700),
         box("keys", (half_x * 0.85, half_y * 0.94, 0.002), (0, 0, 0.018), GREY, 700),
     ]
-    for i in range(4):
-        for j in range(12):
-            at = (half_x * 0.85 * (i - 1.5) / 2, half_y * 0.94 * (j - 5.5) / 6, 0.0203)
-            half = (half_x * 0.18, half_y * 0.066, 0.0008)
-            shapes.append(box("keys", half, at, WHITE, role="visual"))
     zone = Zone("top_side", (0, 0, 0.07), (half_x, half_y, 0.05), "surface")
-    return solid(name, shapes, None, [zone])
+    return solid(name, shapes, None, [zone], surface=look.keyboard_surface(half_x, half_y))
 
 
 def game_console(name: str, *, half_x: float, half_y: float) -> Asset:
@@ -211,22 +213,10 @@ def game_console(name: str, *, half_x: float, half_y: float) -> Asset:
             box("grip", (half_x, end / 2, z), (0, s * (half_y - end / 2), z), c, 900)
             for s, c in ((1, RED), (-1, BLUE))
         ),
-        box("screen", (half_x * 0.85, half_y * 0.6, 0.0004), (0, 0, 2 * z), SKY, role="visual"),
-        *(
-            disc(
-                "grip",
-                0.007,
-                2 * z,
-                2 * z + 0.002,
-                BLACK,
-                xy=(half_x * 0.3, s * (half_y - end / 2)),
-                role="visual",
-            )
-            for s in (1, -1)
-        ),
     ]
     zone = Zone("top_side", (0, 0, 2 * z + 0.05), (half_x, half_y, 0.05), "surface")
-    return solid(name, shapes, ((0.0, 0.0, FINGER_ROOM_M), math.pi / 2), [zone])
+    grasp = ((0.0, 0.0, FINGER_ROOM_M), math.pi / 2)
+    return solid(name, shapes, grasp, [zone], surface=look.console_surface(half_x, half_y))
 
 
 def cap(name: str, *, radius_m: float, colour: Rgba) -> Asset:
@@ -238,7 +228,8 @@ def cap(name: str, *, radius_m: float, colour: Rgba) -> Asset:
         disc("button", 0.012, r * 1.1, r * 1.18 + 0.02, WHITE, 80),
         box("visor", (r * 0.45, r * 0.7, 0.003), (-r * 1.25, 0, 0.003), colour, CLOTH),
     ]
-    return solid(name, shapes, ((0.0, 0.0, r * 1.18 + 0.01), 0.0))
+    surface = look.cap_surface(radius_m, colour)
+    return solid(name, shapes, ((0.0, 0.0, r * 1.18 + 0.01), 0.0), surface=surface)
 
 
 _RAINBOW = (RED, YELLOW, GREEN, BLUE, PURPLE)
@@ -249,7 +240,7 @@ TOYS: dict[str, Recipe] = {
     "toy_motorbike": partial(toy_motorbike, length_m=0.13, colour=ORANGE),
     "toy_balls": partial(balls, radius_m=0.024, colours=_RAINBOW, frame=SKY, density=400),
     "billiard_balls": partial(
-        balls, radius_m=0.0286, colours=(YELLOW, RED, BLUE, ORANGE), frame=GREEN, density=1700
+        balls, radius_m=0.0286, colours=(YELLOW, RED, BLUE, ORANGE), frame=GREEN, density=1700, numbered=True
     ),
     "water_ball": partial(ball, radius_m=0.007, colour=(0.35, 0.65, 0.95, 0.8), density=1000),
     "ball": partial(ball, radius_m=0.032, colour=RED, density=200),
