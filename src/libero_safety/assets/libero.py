@@ -36,7 +36,6 @@ _BACK: Quat = (0.0, 0.0, 0.0, 1.0)
 _RIGHT: Quat = (_S, 0.0, 0.0, -_S)
 _UP_LEFT: Quat = (0.5, 0.5, 0.5, 0.5)
 _UP_BACK: Quat = (0.0, 0.0, _S, _S)
-_UPRIGHT_LEFT: Quat = (0.5, -0.5, -0.5, 0.5)
 _FIXTURES = frozenset(
     "desk_caddy yellow_desk_caddy wine_rack brown_rack wine_rack_stand wooden_shelf wooden_two_layer_shelf "
     "white_storage_box simple_rack".split()
@@ -55,7 +54,7 @@ _FOLDER_TURNS = {
     "stable_hope_objects": _BACK,
     "stable_scanned_objects": _LEFT,
     "turbosquid_objects": _BACK,
-    "custom_objects": _UPRIGHT_LEFT,
+    "custom_objects": _RIGHT,
     _JOINTED: _AS_IS,
 }
 _IGNORED_SITES = frozenset(("bottom_site", "top_site", "horizontal_radius_site"))

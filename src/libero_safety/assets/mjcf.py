@@ -36,7 +36,7 @@ from libero_safety.assets.geometry import (
     volume_m3,
 )
 from libero_safety.assets.mjcf_file import AssetFileError, MjcfFile, read_mjcf
-from libero_safety.assets.mjcf_mesh import hull, picture, seen_mesh, texture_of
+from libero_safety.assets.mjcf_mesh import hull, is_flat, picture, seen_mesh, texture_of
 from libero_safety.registry import near_match
 from libero_safety.types import FloatArray, Zone
 
@@ -270,14 +270,16 @@ class _Converter:
 
     def _shapes(self, owner: int) -> list[Shape]:
         geoms = [g for g in range(self._model.ngeom) if self._owner[int(self._model.geom_bodyid[g])] == owner]
-        only_seen = [not self._felt(g) for g in geoms]
-        return [self._shape(g, owner, hidden=any(only_seen)) for g in geoms]
+        groups = {int(self._model.geom_group[g]) for g in geoms if not self._felt(g)}
+        return [
+            self._shape(g, owner, drawn=not groups or int(self._model.geom_group[g]) in groups) for g in geoms
+        ]
 
     def _felt(self, geom: int) -> bool:
         return bool(self._model.geom_contype[geom] or self._model.geom_conaffinity[geom])
 
-    def _shape(self, geom: int, owner: int, *, hidden: bool) -> Shape:
-        """Return a geom in the frame of its link; with `hidden` it is not drawn if it collides."""
+    def _shape(self, geom: int, owner: int, *, drawn: bool) -> Shape:
+        """Return a geom in the frame of its link; `drawn` is about geoms that collide."""
         model, felt = self._model, self._felt(geom)
         kind_of = self._mj.mjtGeom(int(model.geom_type[geom])).name
         if kind_of not in _KINDS:
@@ -290,17 +292,18 @@ class _Converter:
         self._mj.mju_mat2Quat(quat, self._data.geom_xmat[geom])
         w, x, y, z = quat.tolist()
         mesh = None if kind != "mesh" else self._mesh(int(model.geom_dataid[geom]), felt)
+        cover = self._cover(geom) if mesh is not None and mesh.uv is not None else None
         return Shape(
             kind,
             tuple(float(v) for v in model.geom_size[geom][:sizes]),
             _minus(self._at(self._data.geom_xpos[geom]), self._origin(owner)),
             quat_multiply(self._turn, (w, x, y, z)),
             part=self._part(geom),
-            rgba=self._colour(geom),
-            role="visual" if not felt else "collision" if hidden else "both",
+            rgba=self._colour(geom, mean=cover is None),
+            role="visual" if not felt else "both" if drawn else "collision",
             friction=float(model.geom_friction[geom][0]),
             mesh=mesh,
-            picture=self._picture(geom) if mesh is not None and mesh.uv is not None else None,
+            picture=cover,
         )
 
     def _part(self, geom: int) -> str:
@@ -319,19 +322,24 @@ class _Converter:
                 return "_".join(words)
         return "body"
 
-    def _colour(self, geom: int) -> Rgba:
+    def _colour(self, geom: int, *, mean: bool) -> Rgba:
+        """Return the colour of a geom; with `mean` times that of the picture on its material."""
         model = self._model
-        own = model.geom_rgba[geom]
-        material = int(model.geom_matid[geom])
-        r, g, b, a = (
-            model.mat_rgba[material] if material >= 0 and np.allclose(own, _PLAIN) else own
-        ).tolist()
+        own, material = model.geom_rgba[geom], int(model.geom_matid[geom])
+        colour = np.array(
+            model.mat_rgba[material] if material >= 0 and np.allclose(own, _PLAIN) else own, float
+        )
+        texture = texture_of(model, geom)
+        if mean and texture is not None:
+            colour[:3] *= self._picture(texture).pixels.mean(axis=(0, 1)) / 255
+        r, g, b, a = colour.tolist()
         return (r, g, b, a)
 
-    def _picture(self, geom: int) -> Picture | None:
+    def _cover(self, geom: int) -> Picture | None:
         texture = texture_of(self._model, geom)
-        if texture is None:
-            return None
+        return None if texture is None or not is_flat(self._model, texture) else self._picture(texture)
+
+    def _picture(self, texture: int) -> Picture:
         if texture not in self._pictures:
             self._pictures[texture] = picture(self._model, texture)
         return self._pictures[texture]

@@ -46,19 +46,25 @@ def hull(model: "mujoco.MjModel", index: int, where: str) -> MeshData:
 
 
 def texture_of(model: "mujoco.MjModel", geom: int) -> int | None:
-    """Return the number of the flat picture on a geom's material, or None."""
+    """Return the number of the picture on a geom's material, or None."""
     import mujoco
 
     material = int(model.geom_matid[geom])
     if material < 0:
         return None
     texture = int(model.mat_texid[material][mujoco.mjtTextureRole.mjTEXROLE_RGB])
-    flat = texture >= 0 and int(model.tex_type[texture]) == mujoco.mjtTexture.mjTEXTURE_2D
-    return texture if flat else None
+    return texture if texture >= 0 else None
+
+
+def is_flat(model: "mujoco.MjModel", texture: int) -> bool:
+    """Return whether a picture is laid out by texture coordinates, not wrapped around a cube."""
+    import mujoco
+
+    return int(model.tex_type[texture]) == mujoco.mjtTexture.mjTEXTURE_2D
 
 
 def picture(model: "mujoco.MjModel", texture: int) -> Picture:
-    """Return a picture of the model."""
+    """Return a picture of the model; that of a cube has its six sides one above the other."""
     height, width = int(model.tex_height[texture]), int(model.tex_width[texture])
     channels, start = int(model.tex_nchannel[texture]), int(model.tex_adr[texture])
     pixels = model.tex_data[start : start + height * width * channels].reshape(height, width, channels)

@@ -18,6 +18,9 @@ TEST_FROM = 100
 TRAIN_NUMBERS, TEST_NUMBERS = range(1, 12), range(TEST_FROM, TEST_FROM + 8)
 """Numbers of the variants that a scenario's `:split` draws from; the train split has the type itself, too."""
 
+SPLIT_NUMBERS: dict[Split, range] = {"train": range(1, TEST_FROM), "test": range(TEST_FROM, 10 * TEST_FROM)}
+"""Numbers of the variants that `objects --count` draws from."""
+
 TRAIN_SIZE = (0.95, 1.05)
 """Least and largest size of a train variant, as a factor."""
 TEST_SIZES = ((0.88, 0.93), (1.07, 1.12))

@@ -1,0 +1,52 @@
+"""Many small pictures on one page, each with its label."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from libero_safety.errors import LiberoSafetyError
+from libero_safety.types import ImageArray
+
+LINE_PX, GAP_PX = 13, 4
+_PAPER, _INK = (255, 255, 255), (40, 40, 40)
+
+
+class SheetError(LiberoSafetyError):
+    """A page with nothing on it."""
+
+
+def contact_sheet(pictures: Iterable[tuple[ImageArray, str]], columns: int = 12) -> ImageArray:
+    """Return a page of pictures of one size in rows of `columns`, each above its label.
+
+    Labels that are wider than their picture lose their middle.
+
+    Raises:
+        SheetError: there are no pictures.
+    """
+    cells = list(pictures)
+    if not cells:
+        raise SheetError("no pictures to put on a sheet")
+    height, width, _ = cells[0][0].shape
+    columns = min(columns, len(cells))
+    step_x, step_y = width + GAP_PX, height + LINE_PX + GAP_PX
+    rows = -(-len(cells) // columns)
+    page = Image.new("RGB", (columns * step_x + GAP_PX, rows * step_y + GAP_PX), _PAPER)
+    draw, font = ImageDraw.Draw(page), ImageFont.load_default(size=LINE_PX - 3)
+    for index, (picture, label) in enumerate(cells):
+        x = GAP_PX + index % columns * step_x
+        y = GAP_PX + index // columns * step_y
+        page.paste(Image.fromarray(picture), (x, y))
+        draw.text((x, y + height), _fitting(label, width, draw, font), fill=_INK, font=font)
+    return np.asarray(page).copy()
+
+
+def _fitting(
+    label: str, width: int, draw: ImageDraw.ImageDraw, font: ImageFont.ImageFont | ImageFont.FreeTypeFont
+) -> str:
+    cut = label
+    while draw.textlength(cut, font=font) > width and len(label) > 4:
+        middle = len(label) // 2
+        label = label[:middle] + label[middle + 1 :]
+        cut = label[: len(label) // 2] + "…" + label[len(label) // 2 :]
+    return cut
