@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from runner_fakes import FakeRunner, write_suite
 
 from libero_safety.assets.catalog import default_catalog
+from libero_safety.cli import main
 from libero_safety.data.runlog import RunLogError, read_run
 from libero_safety.eval.frames import logged_draw
 from libero_safety.eval.header import run_header
@@ -273,3 +275,34 @@ def test_the_severities_on_the_page_are_those_in_use() -> None:
         (row,) = re.findall(rf"^\| `{kind}`: [^|]*\|(.*)\|$", page, re.MULTILINE)
         shown = [tuple(map(float, cell.split(","))) for cell in row.split("|")]
         assert shown == [cell if isinstance(cell, tuple) else (cell,) for cell in table]
+
+
+def test_eval_names_the_tasks_that_stay_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = write_suite(tmp_path / "cups", "a")
+    held_out = Path(write_suite(tmp_path / "boxes", "b", type="red_coffee_mug :split test")) / "b.ubddl"
+    held_out.write_text(held_out.read_text().replace("box_1 - cookies)", "box_1 - cookies :split test)"))
+    out = str(tmp_path / "run")
+    flags = ["--policy", "noop", "--perturb", "unseen", "--episodes", "1", "--horizon", "1", "--no-report"]
+    assert main(["eval", "--suite", suite, str(held_out.parent), *flags, "--out", out]) == 0
+    said = capsys.readouterr().out
+    assert "not perturbed: boxes/b L1: unseen: mug_1 stays red_coffee_mug: held out already" in said
+    assert "not perturbed: cups" not in said
+    assert main(["eval", "--suite", suite, "--perturb", "unsen", "--out", out]) == 2
+    assert "did you mean 'unseen'" in capsys.readouterr().err
+
+
+@needs_gl
+@pytest.mark.gl
+def test_view_draws_the_perturbed_scene_and_says_what_is_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pictures = [tmp_path / "plain.png", tmp_path / "noisy.png"]
+    for out, flags in zip(pictures, ([], ["--perturb", "noise=15", "init"]), strict=True):
+        assert main(["view", TASK, "--size", "48", "--out", str(out), *flags]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^noise: \w+ 15$", said, re.MULTILINE)
+    assert re.search(r"^init: the robot starts 0\.\d+ rad from home$", said, re.MULTILINE)
+    one, other = (np.asarray(Image.open(path)).astype(float) for path in pictures)
+    assert np.abs(one - other).mean() > 2.0

@@ -258,11 +258,7 @@ def _unseen(scenario: Scenario, dice: _Dice) -> Perturbed:
         if entity.kind == "fixture" or entity.split == "test" or not options:
             entities.append(entity)
             if entity.kind == "object":
-                why = (
-                    "it is held out already"
-                    if entity.split == "test"
-                    else "nothing held out stands in for it"
-                )
+                why = "held out already" if entity.split == "test" else "nothing held out stands in for it"
                 kept.append(f"unseen: {entity.name} stays {' or '.join(types)}: {why}")
             continue
         chosen = _one_of(options, dice.rng(entity.name, again=True))
