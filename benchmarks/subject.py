@@ -54,7 +54,7 @@ def _answer(subject: Subject, request: dict[str, Any]) -> dict[str, Any]:
         actions = random_actions(request["count"], request["seed"])
         return {**_timed(lambda: [subject.step(action) for action in actions]), **subject.notes()}
     if request["do"] == "memory":
-        return {"resident_mb": resident_mb()}
+        return memory_mb()
     raise ValueError(f"unknown request {request}")
 
 
@@ -73,7 +73,11 @@ def random_actions(count: int, seed: int) -> np.ndarray:
     return actions
 
 
-def resident_mb() -> float:
-    """Resident memory of this process (MB of 10^6 bytes); Linux."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+def memory_mb() -> dict[str, float]:
+    """Resident memory of this process, and its part that no other process shares with it (MB of 10^6 bytes); Linux.
+
+    Pages of program libraries are resident in every process and in the machine's memory once.
+    """
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()[1:]
+    kib = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in lines)}
+    return {"resident_mb": kib["Rss"] * 1024 / 1e6, "own_mb": kib["Anonymous"] * 1024 / 1e6}
