@@ -13,6 +13,7 @@ from libero_safety.registry import UnknownNameError
 from libero_safety.sim.gl import choose_backend, load_mujoco
 from libero_safety.sim.vision import (
     QUALITIES,
+    SCENERY_GROUP,
     NoGLError,
     Vision,
     VisionError,
@@ -342,3 +343,24 @@ def test_all_at_once_keeps_the_pivot_in_the_middle() -> None:
         assert np.linalg.norm(pos - PIVOT) == pytest.approx(1.0)
         assert -axes(quat)[:, 2] == pytest.approx(PIVOT - pos)
         assert pos[2] - PIVOT[2] == pytest.approx(math.sin(pitch))
+
+
+@pytest.mark.gl
+def test_scenery_catches_shadows_and_throws_none() -> None:
+    world = """<mujoco><worldbody>
+        <light pos="0 0 3" dir="0 0 -1" castshadow="true" cutoff="60"/>
+        <geom name="floor" type="box" size="2 2 0.1" pos="0 0 -0.1" group="2"/>
+        <geom name="roof" type="box" size="0.4 0.4 0.02" pos="0 0 1" group="{group}"/>
+        <camera name="below" pos="0 -1.5 0.6" xyaxes="1 0 0 0 0.4 1"/>
+        </worldbody></mujoco>"""
+    brightness = {}
+    for group in (1, SCENERY_GROUP):
+        model = mujoco.MjModel.from_xml_string(world.format(group=group))
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        with Vision(64, 64) as other:
+            other.load(model)
+            first = other.render(data, "below")
+            assert np.array_equal(first, other.render(data, "below"))
+            brightness[group] = int(first[34:, 20:44].sum())
+    assert brightness[SCENERY_GROUP] > 1.1 * brightness[1]

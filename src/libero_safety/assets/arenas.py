@@ -133,7 +133,7 @@ def tabletop() -> Arena:
 def kitchen() -> Arena:
     """Return a kitchen table in front of a run of kitchen units."""
     base = (-0.66, 0.0, 0.912)
-    around = decor.kitchen_run("panel_eucalyptus_01", "granite_grey_01", "glazed_ivory_02")
+    around = decor.kitchen_run((0.55, 0.62, 0.58, 1.0), "granite_grey_01", "glazed_ivory_02")
     return Arena(
         "kitchen",
         ("kitchen_table",),
@@ -166,13 +166,12 @@ def study() -> Arena:
     )
 
 
-def _lounge(cloth: str, rug: str) -> list[Shape]:
+def _lounge(cloth: Rgba) -> list[Shape]:
     return [
         *decor.sofa(cloth),
         *decor.picture((0.0, 1.55), (0.5, 0.33), "terrazzo_coral_01"),
         *decor.floor_lamp((-1.6, 1.75)),
         *decor.plant((-1.65, -1.75)),
-        decor.rug((1.3, 1.5), (-0.1, 0.0), rug),
     ]
 
 
@@ -185,9 +184,7 @@ def living_room() -> Arena:
         (0.0, 0.0, 0.437),
         (0.35, 0.6),
         base,
-        _furnished(
-            ((0.35, 0.8, 0.012), (0.0, 0.0, 0.437)), base, _lounge("cloth_denim_01", "carpet_wool_01")
-        ),
+        _furnished(((0.35, 0.8, 0.012), (0.0, 0.0, 0.437)), base, _lounge((0.42, 0.49, 0.58, 1.0))),
         _views((0.6065773716836134, 0.0, 0.96), _DOWN_32, (1.5, 0.0, 0.9)),
         _looks("walnut", "parquet", "sky"),
     )
@@ -202,9 +199,7 @@ def coffee_table() -> Arena:
         (0.0, 0.0, 0.424),
         (0.35, 0.6),
         base,
-        _furnished(
-            ((0.35, 0.8, 0.014), (0.0, 0.0, 0.424)), base, _lounge("cloth_olive_01", "carpet_charcoal_02")
-        ),
+        _furnished(((0.35, 0.8, 0.014), (0.0, 0.0, 0.424)), base, _lounge((0.53, 0.54, 0.41, 1.0))),
         _views((1.5, 0.0, 0.9), _FRONT, (1.5, 0.0, 0.9)),
         _looks("marble", "carpet", "plaster"),
     )

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from libero_safety.assets.asset import Quat, Rgba, Shape, Vec3
-from libero_safety.assets.objects.shapes import box, disc
+from libero_safety.assets.objects.shapes import box, disc, shade
 
 _Spot: TypeAlias = tuple[float, float]
 
@@ -77,19 +77,22 @@ def window(pos: _Spot, half: _Spot) -> list[Shape]:
     ]
 
 
-def kitchen_run(front: str, worktop: str, splash: str) -> list[Shape]:
+def kitchen_run(front: Rgba, worktop: str, splash: str) -> list[Shape]:
     """Return base units, a worktop, a tiled back, wall units and a fridge along the wall behind the robot."""
-    doors = (-1.2, -0.4, 0.4, 1.2)
-    unit: Rgba = (0.3, 0.31, 0.31, 1.0)
+    doors, gaps = (-1.2, -0.4, 0.4, 1.2), (-0.8, 0.0, 0.8)
+    gap = shade(front, 0.45)
     return [
-        block("counter", (0.28, 1.6, 0.43), (-1.68, 0.0, 0.43), unit),
+        block("counter", (0.29, 1.6, 0.38), (-1.67, 0.0, 0.48), front),
+        block("plinth", (0.26, 1.58, 0.05), (-1.69, 0.0, 0.05), gap),
         clad("counter", (0.32, 1.62, 0.02), (-1.66, 0.0, 0.88), worktop),
         panel("splash", (1.6, 0.31), (WALL_X + 0.025, 0.0, 1.21), splash, thick=0.004),
-        block("cupboard", (0.16, 1.6, 0.35), (-1.82, 0.0, 1.87), unit),
-        *(panel("counter", (0.39, 0.36), (-1.39, y, 0.48), front, thick=0.012) for y in doors),
-        *(panel("cupboard", (0.39, 0.335), (-1.65, y, 1.87), front, thick=0.012) for y in doors),
+        block("cupboard", (0.16, 1.6, 0.35), (-1.82, 0.0, 1.87), front),
+        *(block("counter", (0.004, 0.004, 0.38), (-1.38, y, 0.48), gap) for y in gaps),
+        block("counter", (0.004, 1.6, 0.003), (-1.38, 0.0, 0.67), gap),
+        *(block("cupboard", (0.004, 0.004, 0.35), (-1.66, y, 1.87), gap) for y in gaps),
         *(block("handle", (0.012, 0.14, 0.008), (-1.37, y, 0.77), _STEEL) for y in doors),
-        *(block("handle", (0.012, 0.14, 0.008), (-1.632, y, 1.59), _STEEL) for y in doors),
+        *(block("handle", (0.012, 0.14, 0.008), (-1.37, y, 0.6), _STEEL) for y in doors),
+        *(block("handle", (0.012, 0.14, 0.008), (-1.65, y, 1.59), _STEEL) for y in doors),
         block("fridge", (0.32, 0.37, 0.95), (-1.64, -2.1, 0.95), (0.8, 0.82, 0.84, 1.0)),
         block("fridge", (0.006, 0.372, 0.006), (-1.32, -2.1, 1.25), (0.45, 0.46, 0.48, 1.0)),
         *(block("handle", (0.015, 0.012, 0.2), (-1.305, -1.8, z), _STEEL) for z in (0.95, 1.5)),
@@ -120,19 +123,20 @@ def bookcase(wood: str) -> list[Shape]:
             if (5 * i + 3 * row) % 13 < 2:
                 continue
             half = (0.1, 0.019 + 0.004 * ((i + row) % 3), 0.125 + 0.013 * ((3 * i + row) % 4))
-            colour = spines[(7 * i + 5 * row + i * i) % len(spines)]
+            colour = spines[(37 * i + 17 * row + i * i % 11) % len(spines)]
             books.append(block("book", half, (-1.77, -1.75 + 0.06 * i, z + half[2]), colour))
     return [*shelves, *sides, back, *books]
 
 
-def sofa(cloth: str) -> list[Shape]:
+def sofa(cloth: Rgba) -> list[Shape]:
     """Return a sofa against the wall behind the robot."""
+    cushion = shade(cloth, 1.12)
     return [
-        clad("sofa", (0.4, 1.0, 0.11), (-1.5, 0.0, 0.14), cloth),
-        *(clad("sofa", (0.38, 0.485, 0.07), (-1.46, s * 0.49, 0.31), cloth) for s in (1, -1)),
-        *(panel("sofa", (0.47, 0.27), (-1.74, s * 0.48, 0.6), cloth, thick=0.09) for s in (1, -1)),
-        panel("sofa", (1.12, 0.36), (-1.87, 0.0, 0.42), cloth, thick=0.06),
-        *(clad("sofa", (0.42, 0.11, 0.27), (-1.5, s * 1.1, 0.31), cloth) for s in (1, -1)),
+        block("sofa", (0.4, 1.0, 0.11), (-1.5, 0.0, 0.14), shade(cloth, 0.85)),
+        *(block("sofa", (0.38, 0.485, 0.07), (-1.46, s * 0.495, 0.31), cushion) for s in (1, -1)),
+        *(block("sofa", (0.09, 0.475, 0.25), (-1.74, s * 0.495, 0.61), cushion) for s in (1, -1)),
+        block("sofa", (0.07, 1.12, 0.36), (-1.87, 0.0, 0.42), cloth),
+        *(block("sofa", (0.42, 0.11, 0.27), (-1.5, s * 1.12, 0.31), cloth) for s in (1, -1)),
     ]
 
 
@@ -158,8 +162,3 @@ def plant(pos: _Spot) -> list[Shape]:
             for i, j, z in lean
         ),
     ]
-
-
-def rug(half: _Spot, pos: _Spot, look: str) -> Shape:
-    """Return a rug that lies on the floor; `pos` is (x, y)."""
-    return clad("rug", (*half, 0.004), (*pos, 0.004), look)

@@ -12,6 +12,7 @@ from libero_safety.assets.lighting import Lighting, find_lighting
 from libero_safety.assets.looks import PARTS, Surface, find_look, surfaces
 from libero_safety.assets.textures import draw
 from libero_safety.sim.build import add_shape
+from libero_safety.sim.vision import SCENERY_GROUP
 from libero_safety.types import FloatArray
 from libero_safety.ubddl import spec
 
@@ -33,6 +34,8 @@ def add_arena(out: mujoco.MjSpec, arena: Arena, looks: Sequence[spec.Look]) -> N
     for index, shape in enumerate(arena.shapes):
         name = f"arena/{shape.part}/{index}"
         add_shape(out, out.worldbody, name, shape)
+        if shape.role == "visual" or shape.material == "floor":
+            out.geom(name).group = SCENERY_GROUP
         if shape.material:
             part = shape.material
             _cover(out, name, shape, find_look(part, words[part]) if part in PARTS else surfaces()[part])

@@ -35,6 +35,8 @@ Quality: TypeAlias = Literal["fast", "good", "libero"]
 
 VISIBLE_GROUPS = (0, 1, 2)
 """Geom groups that are seen; group 3 holds collision shapes."""
+SCENERY_GROUP = 2
+"""What is in it throws no shadow, only catches those of others: floors and walls fill a shadow map for nothing."""
 
 
 class VisionError(LiberoSafetyError):
@@ -58,7 +60,7 @@ class _Preset:
 
 QUALITIES: dict[str, _Preset] = {
     "fast": _Preset(0, 0, reflections=False, slices=16, stacks=8, quads=2),
-    "good": _Preset(1024, 4, reflections=True, slices=16, stacks=8, quads=2),
+    "good": _Preset(768, 4, reflections=True, slices=16, stacks=8, quads=2),
     "libero": _Preset(4096, 4, reflections=True),
 }
 """On a CPU triangles and the shadow map are most of the cost: with shadows everything is drawn three times.
@@ -98,6 +100,7 @@ class Vision:
         self._model: mujoco.MjModel | None = None
         self._scene: mujoco.MjvScene | None = None
         self._pixels: mujoco.MjrContext | None = None
+        self._scenery: list[mujoco.MjvGeom] | None = None
         self._gl = open_context(width, height)
         # Registered after the context exists, so that it runs before EGL is shut down at interpreter exit.
         self._at_exit = functools.partial(_close_if_alive, weakref.ref(self))
@@ -159,6 +162,7 @@ class Vision:
         view = camera if isinstance(camera, mj.MjvCamera) else self._view(self._model, camera)
         everything = int(mj.mjtCatBit.mjCAT_ALL)
         mj.mjv_updateScene(self._model, data, self._option, None, view, everything, self._scene)
+        self._keep_scenery_from_throwing_shadows(self._model, self._scene)
         image: ImageArray = np.empty((height, width, 3), dtype=np.uint8)
         rect = mj.MjrRect(0, 0, width, height)
         mj.mjr_render(rect, self._scene, pixels)
@@ -193,10 +197,19 @@ class Vision:
             raise VisionError("this Vision is closed; make a new one")
         self._gl.make_current()
 
+    def _keep_scenery_from_throwing_shadows(self, model: "mujoco.MjModel", scene: "mujoco.MjvScene") -> None:
+        """Declare scenery to be decoration, as MuJoCo does helper shapes; every update of the scene undoes it."""
+        mj = self._mj
+        if self._scenery is None:  # A model's geoms are at the same places of the list in every picture.
+            geoms = [g for g in scene.geoms[: scene.ngeom] if g.objtype == mj.mjtObj.mjOBJ_GEOM]
+            self._scenery = [g for g in geoms if model.geom_group[g.objid] == SCENERY_GROUP]
+        for geom in self._scenery:
+            geom.category = mj.mjtCatBit.mjCAT_DECOR
+
     def _free_model(self) -> None:
         if self._pixels is not None:
             self._pixels.free()
-        self._model = self._scene = self._pixels = None
+        self._model = self._scene = self._pixels = self._scenery = None
 
     def _view(self, model: "mujoco.MjModel", camera: str | int) -> "mujoco.MjvCamera":
         mj = self._mj
