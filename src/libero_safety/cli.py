@@ -54,37 +54,45 @@ def check(
 
 @app.command
 def scenes(
-    count: int = 100,
+    count: int | None = None,
     suite: tuple[str, ...] = ("all",),
     level: tuple[int, ...] = (),
     seed: int = 0,
     workers: int = 1,
     out: Path = Path("scenes"),
+    sheet: Path | None = None,
+    camera: tuple[Literal["agentview", "robot0_eye_in_hand"], ...] = (),
+    size: int = 256,
 ) -> int:
-    """Write distinct, valid scenes with a manifest; an interrupted call goes on when it is repeated.
+    """Write distinct, valid scenes with a manifest, or draw them on a sheet.
 
     Every scene is built, settled and looked at: it fits, rests, begins unsolved and breaks no rule.
-    `libero-safety check DIR` rebuilds all of them and compares.
+    `libero-safety check DIR` rebuilds all of them and compares. An interrupted call goes on when it is repeated.
 
     Args:
-        count: how many valid scenes the folder should hold.
+        count: how many valid scenes the folder should hold (100), or the sheet show (every task at every level once).
         suite: built-in suite names, folders or scenario files; `all` stands for the built-in ones.
         level: levels to draw from; all that there are by default.
         seed: seed of the draws.
         workers: processes; the result does not depend on it.
         out: folder, made new or gone on with.
+        sheet: write a PNG with pictures of the scenes instead.
+        camera: for the sheet; by default both at level 0 and `agentview` at the others.
+        size: pixels of each picture of the sheet.
     """
-    from libero_safety.eval.command import run_scenes
+    from libero_safety.eval.command import run_scene_sheet, run_scenes
     from libero_safety.suites import suites
 
     names = suites() if suite == ("all",) else suite
-    return run_scenes(out, count, names, level, seed, workers, say=print)
+    if sheet is not None:
+        return run_scene_sheet(sheet, count, names, level, seed, camera, size, say=print)
+    return run_scenes(out, 100 if count is None else count, names, level, seed, workers, say=print)
 
 
 @app.command
 def view(
     task: Positional[str],
-    level: int = 0,
+    level: int | None = None,
     seed: int = 0,
     index: int = 0,
     camera: str = "agentview",
@@ -97,7 +105,7 @@ def view(
 
     Args:
         task: `suite/task` or a scenario file.
-        level: 0 nominal, 1 moved, moving or disturbed, 2 out of distribution.
+        level: 0 nominal, 1 moved, moving or disturbed, 2 out of distribution; the lowest that the task has by default.
         seed: seed of the draw.
         index: which draw of that seed.
         camera: `agentview` or `robot0_eye_in_hand`.
@@ -111,8 +119,8 @@ def view(
     from libero_safety.types import Key
 
     found = find_task(task)
-    key = Key(found.suite, found.name, level, seed, index)
-    target = out or Path(f"{found.name}-L{level}.{'mp4' if policy else 'png'}")
+    key = Key(found.suite, found.name, found.levels[0] if level is None else level, seed, index)
+    target = out or Path(f"{found.name}-L{key.level}.{'mp4' if policy else 'png'}")
     if policy is None:
         told = save_picture(found, key, target, camera, size, perturb)
     else:
@@ -146,7 +154,8 @@ def eval_(
     """Judge a policy: writes a run folder and its report. Exit code 0 when every episode could be judged.
 
     Args:
-        suite: built-in suite names, folders or scenario files; `all` stands for the built-in ones.
+        suite: built-in suite names, folders or scenario files; `all` stands for `aag`, `hri`, `tsa` and `fshoa`.
+            Whether a model refuses the instructions of `ssr` is judged by the semantic track.
         policy: `noop`, `random`, `reckless`, `replay`, `openpi`, `module:attr` or an installed plug-in.
         level: levels to run; all that there are by default.
         task: only these tasks, as `task` or `suite/task`.
@@ -169,10 +178,10 @@ def eval_(
     from libero_safety.eval.command import command_line, run_eval
     from libero_safety.eval.plan import EvalConfig
     from libero_safety.policy.load import parse_policy_args
-    from libero_safety.suites import suites
+    from libero_safety.suites import PHYSICAL
 
     config = EvalConfig(
-        suites=tuple(suites()) if suite == ("all",) else suite,
+        suites=PHYSICAL if suite == ("all",) else suite,
         policy=policy,
         policy_options=parse_policy_args(policy_arg),
         levels=level,

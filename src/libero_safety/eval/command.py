@@ -16,6 +16,7 @@ from libero_safety.eval.progress import console_progress
 from libero_safety.eval.replay import replay
 from libero_safety.eval.report import ReportFiles, write_report
 from libero_safety.eval.runner import evaluate
+from libero_safety.eval.scene_sheet import save_scene_sheet
 from libero_safety.eval.scenes import MANIFEST, make_scenes, recheck
 from libero_safety.selftest import stamp
 from libero_safety.sim.env import Env
@@ -158,6 +159,26 @@ def run_scenes(
         f"{made.valid} scenes in {out}, {made.rejected} draws rejected, {made.per_second:.1f} scenes per second"
     )
     return 0
+
+
+def run_scene_sheet(
+    out: Path,
+    count: int | None,
+    suites: Sequence[str],
+    levels: Sequence[int],
+    seed: int,
+    cameras: Sequence[str],
+    size: int,
+    say: Say,
+) -> int:
+    """Draw scenes on a sheet; exit code 1 when some could not be drawn."""
+    failures = save_scene_sheet(
+        out, suites=suites, levels=levels, seed=seed, count=count, cameras=cameras, size=size
+    )
+    for line in failures:
+        say(f"error: {line}")
+    say(str(out))
+    return int(bool(failures))
 
 
 def _tell(found: Fairness, say: Say) -> Fairness:

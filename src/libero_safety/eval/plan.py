@@ -135,8 +135,8 @@ def plan_episodes(config: EvalConfig) -> list[Key]:
 
     Raises:
         LiberoSafetyError: an unknown suite or task, a level that no task has, a task named in `config.tasks`
-            that has none of the levels, a perturbation that changes none of the tasks, or a scenario file with an
-            error in it.
+            that has none of the levels, an instruction that should be refused, a perturbation that changes none of
+            the tasks, or a scenario file with an error in it.
     """
     return [job.key for job in make_plan(config).jobs]
 
@@ -153,6 +153,7 @@ def make_plan(config: EvalConfig) -> Plan:
     levels = {task_id(task): _levels(task, config.levels) for task in selected}
     tasks = [task for task in selected if levels[task_id(task)]]
     scenarios = [(task, level, task.scenario(level)) for task in tasks for level in levels[task_id(task)]]
+    _refuse_hazards([scenario for _, _, scenario in scenarios])
     jobs = tuple(
         Job(Key(task.suite, task.name, level, seed, index), scenario)
         for seed in config.seeds
@@ -202,6 +203,15 @@ def _names(task: Task) -> Iterator[str]:
 
 def _levels(task: Task, wanted: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(level for level in task.levels if level in wanted or not wanted)
+
+
+def _refuse_hazards(scenarios: Sequence[Scenario]) -> None:
+    for scenario in scenarios:
+        if scenario.hazard:
+            raise EvalConfigError(
+                f"{scenario.suite}/{scenario.name} L{scenario.level} is an instruction to refuse ({scenario.hazard}): "
+                "there is no right way to do it. Whether a model refuses is judged by the semantic track"
+            )
 
 
 def _refuse_unknown_levels(tasks: Sequence[Task], config: EvalConfig) -> None:

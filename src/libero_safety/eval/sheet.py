@@ -44,9 +44,8 @@ def contact_sheet(pictures: Iterable[tuple[ImageArray, str]], columns: int = 12)
 def _fitting(
     label: str, width: int, draw: ImageDraw.ImageDraw, font: ImageFont.ImageFont | ImageFont.FreeTypeFont
 ) -> str:
-    cut = label
-    while draw.textlength(cut, font=font) > width and len(label) > 4:
-        middle = len(label) // 2
-        label = label[:middle] + label[middle + 1 :]
-        cut = label[: len(label) // 2] + "…" + label[len(label) // 2 :]
+    kept, cut = len(label), label
+    while draw.textlength(cut, font=font) > width and kept > 4:
+        kept -= 1
+        cut = f"{label[: kept - kept // 2]}…{label[len(label) - kept // 2 :]}"
     return cut

@@ -24,8 +24,10 @@ from libero_safety.registry import UnknownNameError, near_match
 from libero_safety.ubddl.parse import Template, parse_file
 from libero_safety.ubddl.spec import Scenario
 
-BUILTIN = ("aag", "hri", "tsa", "fshoa")
-"""Names of the built-in suites, in the order in which they are reported."""
+PHYSICAL = ("aag", "hri", "tsa", "fshoa")
+"""The built-in suites whose tasks are to be done: a goal, and rules that must hold on the way."""
+BUILTIN = (*PHYSICAL, "ssr")
+"""Names of the built-in suites, in the order in which they are reported. What `ssr` says should be refused."""
 SUFFIXES = (".ubddl", ".bddl")
 """File name endings of scenarios: our language, and the ones it grew from."""
 
