@@ -1,6 +1,7 @@
 """Pictures of materials: what a recipe promises, and names that mean different looks."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,8 +84,8 @@ def test_a_bad_recipe_is_an_error(texture: Texture, error: type[Exception], mess
 
 
 def test_a_checkerboard_has_the_colours_where_they_belong() -> None:
-    values = (("checks", 1.0), ("columns", 2.0), ("rows", 2.0), ("variation", 0.0), ("roughness", 0.0))
-    image = draw(Texture("tiles", COLOURS, 0, values))
+    values = (("pairs", 1.0), ("variation", 0.0), ("roughness", 0.0))
+    image = draw(Texture("checkers", COLOURS, 0, values))
     quarter, past = SIZE // 4, 3 * SIZE // 4
     light, dark = (np.round(np.array(COLOURS[i]) * 255) for i in (0, 2))
     for row, column, colour in ((quarter, quarter, light), (quarter, past, dark), (past, past, light)):
@@ -156,3 +157,22 @@ def test_unknown_lightings_are_errors() -> None:
     assert {lighting.split for lighting in LIGHTINGS.values()} == {"train", "test"}
     with pytest.raises(UnknownLookError, match="'evning', did you mean 'evening'"):
         find_lighting("evning")
+
+
+def test_the_page_lists_the_families_as_they_are() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "looks.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line[:2] == "| "
+    ]
+    families = {cells[0]: cells[1:] for cells in rows if len(cells) == 5}
+    for family in FAMILIES:
+        label = f"`{family.prefix}`" if family.prefix else "wood (no family in the name)"
+        parts, train, test, numbers = next(cells for key, cells in families.items() if label in key)
+        assert parts == ", ".join(family.parts)
+        assert train.split(", ") == [p for p in family.palettes if p not in family.held_out]
+        assert test.split(", ") == [p for p in family.palettes if p in family.held_out]
+        assert int(numbers.partition(":")[0]) == len(family.variants)
+    lightings = {row[0]: row[1] for row in rows if len(row) == 2}
+    for name, lighting in LIGHTINGS.items():
+        assert f"`{name}`" in lightings[lighting.split]
+    assert f"There are\n{len(surfaces())};" in text

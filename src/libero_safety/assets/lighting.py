@@ -58,7 +58,7 @@ _FILL = _sun(0.6, -0.6, 0.6, (0.14, 0.145, 0.155), shadow=False)
 """Weak light from the side that the main light leaves dark."""
 
 LIGHTINGS: dict[str, Lighting] = {
-    "day": Lighting((_sun(0.45, 0.35, 0.85, _grey(0.44)), _FILL), _grey(0.37), _grey(0.12)),
+    "day": Lighting((_sun(0.45, 0.35, 0.85, _grey(0.43)), _FILL), _grey(0.42), _grey(0.12)),
     "bright": Lighting((_sun(0.45, 0.35, 0.85, _grey(0.52)), _FILL), _grey(0.47), _grey(0.15)),
     "dim": Lighting((_sun(0.45, 0.35, 0.85, _grey(0.26)),), _grey(0.26), _grey(0.09)),
     "morning": Lighting((_sun(0.3, -0.75, 0.65, (0.6, 0.55, 0.44)),), (0.36, 0.37, 0.4), _grey(0.12)),

@@ -83,15 +83,27 @@ def _chevron(brush: Brush, p: _Values) -> Grid:
 
 
 def _tiles(brush: Brush, p: _Values) -> Grid:
-    columns, rows = round(p["columns"]), round(p["rows"])
-    cells = grid(columns, rows, p["shift"])
-    tone = brush.tones(cells.number, p["variation"]) + p["roughness"] * brush.noise(1.5, 3, 100)
-    image = brush.fill(tone)
-    if p["checks"]:
-        odd = (cells.number // columns + cells.number % columns) % 2 == 1
-        image = np.where(odd[..., None], brush.fill(tone, 2), image)
-    lit = np.clip(3.0 + p["joint"] / 2 - cells.inside, 0.0, 1.0) * 0.06
-    return brush.over(image * (1 - lit)[..., None], 1, joint(cells, p["joint"]))
+    rows = 2 * round(p["rows"] / 2) if p["shift"] else round(p["rows"])
+    cells = grid(round(p["columns"]), rows, p["shift"])
+    return _laid(brush, p, cells, brush.fill(_glaze(brush, p, cells)))
+
+
+def _checkers(brush: Brush, p: _Values) -> Grid:
+    count = 2 * round(p["pairs"])
+    cells = grid(count, count, 0.0)
+    tone = _glaze(brush, p, cells)
+    odd = (cells.number // count + cells.number % count) % 2 == 1
+    return _laid(brush, p, cells, np.where(odd[..., None], brush.fill(tone, 2), brush.fill(tone)))
+
+
+def _glaze(brush: Brush, p: _Values, cells: Cells) -> Grid:
+    return brush.tones(cells.number, p["variation"]) + p["roughness"] * brush.noise(1.5, 3, 100)
+
+
+def _laid(brush: Brush, p: _Values, cells: Cells, tiles: Grid) -> Grid:
+    """Return tiles with a rounded edge and the joints between them."""
+    round_off = np.clip(3.0 + p["joint"] / 2 - cells.inside, 0.0, 1.0) * 0.06
+    return brush.over(tiles * (1 - round_off)[..., None], 1, joint(cells, p["joint"]))
 
 
 def _marble(brush: Brush, p: _Values) -> Grid:
@@ -204,6 +216,11 @@ def _p(default: float, low: float, high: float, doc: str) -> Parameter:
 _CONTRAST = _p(1.0, 0.2, 2.0, "how strong the grain is")
 _VARIATION = _p(0.12, 0.0, 0.4, "how much boards or pieces differ in brightness")
 _WOOD = ("light wood", "dark wood")
+_TILE = {
+    "joint": _p(3.0, 1.0, 8.0, "width of a joint in pixels"),
+    "roughness": _p(0.012, 0.0, 0.2, "unevenness of the surface"),
+    "variation": _p(0.025, 0.0, 0.3, "how much tiles differ in brightness"),
+}
 KINDS: dict[str, Kind] = {
     "wood": Kind(
         _wood,
@@ -240,13 +257,15 @@ KINDS: dict[str, Kind] = {
         ("tile", "joint"),
         {
             "columns": _p(4, 1, 16, "tiles in a row"),
-            "rows": _p(4, 1, 32, "rows; even when shifted"),
+            "rows": _p(4, 1, 32, "rows; an even number if shifted"),
             "shift": _p(0.0, 0.0, 0.5, "of every other row, in tiles"),
-            "joint": _p(3.0, 1.0, 8.0, "width of a joint in pixels"),
-            "checks": _p(0, 0, 1, "1: every other tile has a third colour"),
-            "roughness": _p(0.012, 0.0, 0.2, "unevenness of the surface"),
-            "variation": _p(0.025, 0.0, 0.3, "how much tiles differ in brightness"),
+            **_TILE,
         },
+    ),
+    "checkers": Kind(
+        _checkers,
+        ("tile", "joint", "every other tile"),
+        {"pairs": _p(2, 1, 8, "pairs of tiles in a row"), **_TILE},
     ),
     "marble": Kind(
         _marble,
