@@ -53,7 +53,7 @@ def bottle_surface(
 
 def marks(radius_m: float, level_m: float, half_m: float, colour: Rgba) -> list[Shape]:
     """Return a round mark on the front and on the back of a cylinder of facets."""
-    outside = radius_m * 1.004 + 0.0008
+    outside = radius_m * 1.018 + 0.0009
     shapes: list[Shape] = []
     for s in (1, -1):
         rings = [
@@ -73,13 +73,13 @@ def flask_surface(
     top, edge = h * 0.74, h * 0.84
     r = min(x, y) * 0.7
     rows = (
-        (0.9, 0.0),
+        (0.93, 0.0),
         (1.0, 0.004),
-        (1.0, top * 0.9),
-        (0.9, top * 0.975),
-        (0.68, top * 1.01),
+        (1.0, top * 0.93),
+        (0.93, top * 0.985),
+        (0.7, top * 1.01),
     )
-    corner = min(x, y) * 0.7
+    corner = min(x, y) * 0.55
     rings = [[(a, b, z) for a, b in round_rect(x * k, y * k, corner * k, 3)] for k, z in rows]
     rings.append([(a, b, top * 1.04) for a, b in round_rect(r * 0.85, r * 0.85, r, 3)])
     rings.append([(a, b, edge) for a, b in round_rect(r * 0.85, r * 0.85, r, 3)])
@@ -88,7 +88,7 @@ def flask_surface(
         low = edge + (h - edge) * 0.35
         lid: Points2 = ((0, edge), (r, edge), (r, low), (r * 0.3, low), (r * 0.3, h - 0.006), (0, h - 0.006))
         spout = tube(
-            ((r * 0.55, 0, h - 0.004), (-r * 0.6, 0, h - 0.004), (-r - 0.003, 0, h - 0.009)), 0.004, sides=6
+            ((r * 0.55, 0, h - 0.004), (-r * 0.6, 0, h - 0.004), (-r - 0.0005, 0, h - 0.008)), 0.004, sides=6
         )
         shapes += [seen("cap", lathe(lid, 12), cap), seen("cap", spout, cap)]
     else:
@@ -128,7 +128,7 @@ def can_surface(
         (r * 0.95, edge),
         (0, edge),
     )
-    shapes = [seen("body", lathe(body, 20), colour)]
+    shapes = [seen("body", lathe(body, 16), colour)]
     if jar:
         top: Points2 = (
             (0, edge - 0.006),
@@ -137,7 +137,7 @@ def can_surface(
             (r * 0.94, h),
             (0, h),
         )
-        shapes.append(seen("lid", lathe(top, 20), lid))
+        shapes.append(seen("lid", lathe(top, 16), lid))
     else:
         k = r * 0.95
         top = (
@@ -150,12 +150,12 @@ def can_surface(
         )
         pull = torus(0.006, 0.0013, 10, 4, 0.75)
         shapes += [
-            seen("lid", lathe(top, 20), lid, finish="metal"),
+            seen("lid", lathe(top, 16), lid, finish="metal"),
             seen("lid", pull, shade(lid, 0.6), (r * 0.25, 0, h - 0.002)),
         ]
     low, high = h * 0.3, h * 0.62
     return [
         *shapes,
-        seen("body", lathe(wrapped(((r, low), (r, high))), 20), band),
+        seen("body", lathe(wrapped(((r, low), (r, high))), 16), band),
         *marks(r, (low + high) / 2, (high - low) * 0.36, tint(colour, 0.1)),
     ]

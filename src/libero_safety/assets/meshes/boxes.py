@@ -132,8 +132,8 @@ def _picture(art: Art, half_x: float, half_y: float, half_z: float) -> list[Mesh
 
 def _bag(half: Vec3, colour: Rgba, label: Rgba) -> list[Shape]:
     x, y, z = half
-    rows = ((-1.0, 0.12), (-0.88, 0.2), (-0.6, 0.95), (0.0, 1.0), (0.6, 0.95), (0.88, 0.2), (1.0, 0.12))
-    rings = [[(x * a, b, z + c) for b, c in round_rect(y, z * k, z * k * 0.8, 2)] for a, k in rows]
+    rows = ((-1.0, 0.1), (-0.95, 0.14), (-0.8, 1.02), (0.0, 1.06), (0.8, 1.02), (0.95, 0.14), (1.0, 0.1))
+    rings = [[(x * a, b, z + c) for b, c in round_rect(y, z * k, z * k * 0.3, 2)] for a, k in rows]
     spot = rounded_box((x * 0.42, y * 0.6, z * 1.0), 0.002, y * 0.5)
     return [
         seen("body", loft(np.array(rings)), colour),
@@ -164,7 +164,7 @@ def carton_surface(half_m: float, height_m: float, colour: Rgba, label: Rgba, ca
     roof = placed(extrude(gable, -x, x), (0, 0, 0), _YZ)
     tilt = math.atan2(ridge - top, x)
     lean = (math.cos(tilt / 2), -math.sin(tilt / 2), 0.0, 0.0)
-    knob = lathe(((0, -0.004), (x * 0.36, -0.004), (x * 0.36, 0.005), (x * 0.3, 0.0065), (0, 0.0065)), 12)
+    knob = lathe(((0, -0.004), (x * 0.3, -0.004), (x * 0.3, 0.003), (x * 0.25, 0.0042), (0, 0.0042)), 12)
     wave = tuple((x * 1.5 * (i / 8 - 0.5), top * (0.03 * math.sin(i * 1.6) + 0.1)) for i in range(9))
     hill = ((-x * 0.75, -top * 0.3), (x * 0.75, -top * 0.3), *wave[::-1])
     blots = [
@@ -178,7 +178,7 @@ def carton_surface(half_m: float, height_m: float, colour: Rgba, label: Rgba, ca
         seen("neck", roof, colour),
         seen("body", joined(blots), label),
         seen("body", joined(title), shade(label, 0.75), (0, 0, top * 0.72)),
-        seen("cap", knob, cap, (0, -x * 0.5, (top + ridge) / 2), (lean[0], -lean[1], 0, 0)),
+        seen("cap", knob, cap, (0, -x * 0.4, top + (ridge - top) * 0.6), (lean[0], -lean[1], 0, 0)),
     ]
 
 

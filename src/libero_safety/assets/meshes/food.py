@@ -37,7 +37,7 @@ ALONG_X: Quat = (0.7071067811865476, 0.0, 0.7071067811865476, 0.0)
 
 def ball(radius: float, segments: int = 12, rows: int = 6) -> MeshData:
     """Return a sphere of few facets."""
-    return lathe(_arc(radius, radius, rows), segments)
+    return lathe(_arc(radius * (1 + 0.35 / rows**2), radius, rows), segments)
 
 
 def chip(radius: float, half: float) -> MeshData:
@@ -173,9 +173,9 @@ def banana_surface(radius_m: float, bend: float, curve: float, colour: Rgba) -> 
         return (bend * math.sin(a), bend * math.cos(a), radius_m)
 
     shares = (-0.075, -0.03, 0.06, 0.22, 0.4, 0.6, 0.78, 0.92, 1.0, 1.06)
-    sizes = (0.28, 0.55, 0.82, 0.98, 1.02, 1.02, 0.96, 0.76, 0.5, 0.34)
+    sizes = (0.3, 0.62, 0.92, 1.04, 1.06, 1.06, 1.03, 0.86, 0.55, 0.34)
     outline = tuple(
-        (1.02 * math.cos(t), 1.02 * math.sin(t)) for t in (2 * math.pi * (i + 0.25) / 6 for i in range(6))
+        (1.09 * math.cos(t), 1.09 * math.sin(t)) for t in (2 * math.pi * (i + 0.25) / 6 for i in range(6))
     )
     scale = tuple(radius_m * k for k in sizes)
     body = sweep(tuple(point(s) for s in shares), outline, scale)
@@ -203,30 +203,18 @@ def cluster_surface(radius_m: float, colour: Rgba, count: int, leafy: bool) -> l
         twig = tube(((0, 0, r * 2.9), (0.001, 0, r * 3.3), (0.005, 0, r * 3.6)), 0.0016, sides=5, up=_UP)
         berries = [placed(berry, m) for m in middles]
         return [seen("body", joined(berries), colour), seen("stem", twig, BROWN)]
-    head, shell = ball(r * 0.99, 8, 4), _leaf_shell(r * 1.06)
-    turns = [(math.cos(a), 0.0, 0.0, math.sin(a)) for a in (0.4, 1.3, 2.0, 2.7, 0.9)]
-    heads = [placed(head, m) for m in middles]
-    leaves = [placed(shell, m, turns[i % 5]) for i, m in enumerate(middles)]
-    return [
-        seen("body", joined(heads), tint(colour, 0.25), finish="matte"),
-        seen("body", joined(leaves), colour, finish="matte"),
-    ]
+    head = _sprout(r * 1.04)
+    leans = [(math.cos(a), math.sin(a), 0.0, 0.0) for a in (0.25, -0.2, 0.35, -0.3, 0.15)]
+    sprouts = [placed(head, m, leans[i % 5]) for i, m in enumerate(middles)]
+    return [seen("body", joined(sprouts), colour, finish="matte")]
 
 
-def _leaf_shell(radius: float) -> MeshData:
-    """Return two thick leaves that wrap the lower part of a ball, leaving a slit."""
-    rows = [-0.9, -0.2, 0.55]
-    leaves: list[MeshData] = []
-    for start in (0.0, math.pi):
-        rings: list[list[Vec3]] = []
-        for i in range(4):
-            a = start + 2.7 * (i / 3 - 0.5)
-            outer = [(math.cos(v) * math.cos(a), math.cos(v) * math.sin(a), math.sin(v)) for v in rows]
-            ring = [(p[0] * radius, p[1] * radius, p[2] * radius) for p in outer]
-            ring += [(p[0] * radius * 0.88, p[1] * radius * 0.88, p[2] * radius * 0.88) for p in outer[::-1]]
-            rings.append(ring[::-1])
-        leaves.append(loft(np.array(rings)))
-    return joined(leaves)
+def _sprout(radius: float) -> MeshData:
+    """Return a ball of three layers of leaves, each standing out at its edge."""
+    layers = [(-1.571, 0.0), (-1.0, 1.0), (-0.25, 1.02), (0.2, 1.07), (0.26, 0.96)]
+    layers += [(0.65, 1.0), (0.95, 1.05), (1.02, 0.92), (1.571, 0.94)]
+    profile = [(k * math.cos(t) * radius, max(k, 0.97) * math.sin(t) * radius) for t, k in layers]
+    return lathe(((0.0, profile[0][1]), *profile[1:-1], (0.0, profile[-1][1])), 8)
 
 
 def croissant_surface(
@@ -239,11 +227,11 @@ def croissant_surface(
     x = np.interp(share, np.arange(len(points)), middle[:, 0])
     y = np.interp(share, np.arange(len(points)), middle[:, 1])
     r = np.interp(share, np.arange(len(points)), thick) * radius_m
-    ridge = np.array([1.0, 1.12, 0.96, 0.98] * 4 + [1.0])
+    ridge = np.array([1.14, 1.24, 1.1, 1.12] * 4 + [1.14])
     path = tuple((float(a), float(b), float(c)) for a, b, c in zip(x, y, r, strict=True))
     body = sweep(path, circle(1.0, 9), tuple((r * ridge).tolist()), bulge=radius_m * 0.2)
     seams = [
-        sweep(path[i : i + 2], circle(1.0, 9), tuple((r[i : i + 2] * (1.125, 0.99)).tolist()))
+        sweep(path[i : i + 2], circle(1.0, 9), tuple((r[i : i + 2] * (1.245, 1.13)).tolist()))
         for i in range(1, 16, 4)
     ]
     return [
@@ -304,7 +292,7 @@ def cupcake_surface(radius_m: float, height_m: float, colour: Rgba, icing: Rgba,
     return [
         *shapes,
         seen("icing", lathe(swirl, 14), icing),
-        seen("icing", cherry, RED, (0, 0, h + r * 0.86)),
+        seen("icing", cherry, RED, (0, 0, h + r * 0.8)),
     ]
 
 

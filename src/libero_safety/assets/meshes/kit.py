@@ -90,12 +90,13 @@ def lathe(profile: Points2, segments: int = 20, squash: tuple[float, float] = (1
     Args:
         profile: (radius, height) of its section, anticlockwise: up along the outside, down along the inside. It begins
             and ends on the axis (radius 0), or is a closed loop beside it.
-        segments: number of facets round the axis.
+        segments: number of facets round the axis; they stand out and in of the true circle by the same area.
         squash: factors on x and y.
     """
     loop = profile[0][0] > _AXIS or profile[-1][0] > _AXIS
     turns = 2 * math.pi * np.arange(segments) / segments
-    circle = np.column_stack([np.cos(turns) * squash[0], np.sin(turns) * squash[1]])
+    fair = math.sqrt(2 * math.pi / segments / math.sin(2 * math.pi / segments))
+    circle = np.column_stack([np.cos(turns) * squash[0], np.sin(turns) * squash[1]]) * fair
     rows: list[FloatArray] = []
     starts: list[int] = []
     count = 0

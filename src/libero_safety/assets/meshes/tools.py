@@ -55,13 +55,14 @@ def knife_surface(blade_m: float, handle_m: float, width_m: float, colour: Rgba)
     h = handle_m
     grip = bar(
         (
-            (-h, z, 0.009, 0.0075),
-            (-h * 0.97, z, 0.0125, z),
-            (-h * 0.8, z, 0.0118, z),
-            (-h * 0.45, z, 0.0095, z * 0.94),
-            (-h * 0.12, z, 0.0115, z * 0.96),
-            (-0.002, z, 0.0112, z * 0.9),
-        )
+            (-h, z, 0.0095, 0.008),
+            (-h * 0.97, z, 0.0128, z),
+            (-h * 0.8, z, 0.0125, z),
+            (-h * 0.45, z, 0.0105, z),
+            (-h * 0.12, z, 0.0122, z),
+            (-0.002, z, 0.0115, z * 0.95),
+        ),
+        0.6,
     )
     rivet = lathe(((0, -z - 0.0004), (0.0028, -z - 0.0004), (0.0028, z + 0.0004), (0, z + 0.0004)), 8)
     return [
@@ -212,8 +213,8 @@ def scissors_surface(length_m: float, colour: Rgba, spread: float) -> list[Shape
     ring = torus(0.0128, 0.0042, 14, 6, 0.92)
     shapes: list[Shape] = []
     for s in (1, -1):
-        point = ((-0.012, -0.0055), (blade * 0.45, -0.0052), (blade * 0.98, -0.0005), (blade * 0.98, 0.0012))
-        point += ((blade * 0.3, 0.0062), (-0.012, 0.006))
+        point = ((-0.008, -0.0055), (blade * 0.45, -0.0052), (blade * 0.98, -0.0005), (blade * 0.98, 0.0012))
+        point += ((blade * 0.3, 0.0062), (-0.008, 0.006))
         leaf = extrude(point if s > 0 else tuple((x, -y) for x, y in reversed(point)), -0.0011, 0.0011)
         quat = quat_about((0.0, 0.0, 1.0), s * spread)
         shapes.append(seen("blade", leaf, SILVER, (0, 0, z + s * 0.0012), quat, finish="metal"))
@@ -285,7 +286,7 @@ def moka_surface(height_m: float, colour: Rgba) -> list[Shape]:
     """Return an eight-sided stove-top coffee pot: boiler, waist, collector with a spout, lid with a knob, handle."""
     h = height_m
     waist, edge = h * 0.45, h * 0.88
-    k = 1.03
+    k = 0.99
     boiler: Points2 = (
         (0, 0),
         (0.0395 * k, 0),

@@ -47,7 +47,7 @@ def bowl_surface(
 ) -> list[Shape]:
     """Return a lathed bowl on a foot ring, and its painted edge."""
     base, foot_m = 0.18 * height_m + 0.003, foot * radius_m
-    bulge = min(0.0045, 0.09 * radius_m) * (1.0 if foot < 0.8 else 0.3)
+    bulge = min(0.003, 0.055 * radius_m) * (1.0 if foot < 0.8 else 0.3)
     outside = bow((foot_m, base * 0.5), (radius_m, height_m), bulge, 3)
     inside = bow((foot_m - wall_m * 1.4, base), (radius_m - wall_m * 0.8, height_m), bulge, 2)
     profile = (
@@ -69,7 +69,7 @@ def bowl_surface(
 def wrapped_edge(points: Points2) -> Points2:
     """Return the section of a glazed edge: outside from below, top, and a little way down inside."""
     (r0, z0), (r1, z1), top, (r2, z2) = points
-    return ((r0 + 0.0008, z0), (r1 + 0.0008, z1), top, (r2 - 0.0008, z2 - 0.003), (r2 + 0.001, z0))
+    return ((r0 + 0.0008, z0), (r1 + 0.0008, z1), top, (r2 - 0.0008, z2 - 0.003), (r0 - 0.002, z0))
 
 
 def plate_surface(radius_m: float, height_m: float, colour: Rgba, rim_colour: Rgba) -> list[Shape]:
@@ -134,8 +134,8 @@ def mug_surface(radius_m: float, height_m: float, colour: Rgba, inside: Rgba, ha
     )
     ear = tube(tuple((0.0, handle * y, t * h) for y, t in ways), 0.0048, sides=6, up=(1.0, 0.0, 0.0))
     return [
-        seen("body", lathe(body, 18), colour),
-        seen("rim", lathe(glaze, 18), inside),
+        seen("body", lathe(body, 17), colour),
+        seen("rim", lathe(glaze, 17), inside),
         seen("handle", ear, colour),
     ]
 

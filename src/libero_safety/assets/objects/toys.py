@@ -5,6 +5,7 @@ from functools import partial
 
 from libero_safety.assets.asset import Asset, Rgba, Shape, Vec3
 from libero_safety.assets.meshes import toys as look
+from libero_safety.assets.meshes import vehicles
 from libero_safety.assets.objects.shapes import (
     BLACK,
     BLUE,
@@ -72,7 +73,9 @@ def toy_car(name: str, *, length_m: float, colour: Rgba) -> Asset:
         box("cabin", (x * 0.4, y * 0.8, r * 0.12), (-x * 0.1, 0, r * 4.25), colour, HOLLOW),
         *_wheels(r, (x * 0.62, -x * 0.62), y * 0.85, y * 0.3),
     ]
-    return solid(name, shapes, ((-x * 0.1, 0.0, r * 3.2), 0.0), surface=look.car_surface(length_m, colour))
+    return solid(
+        name, shapes, ((-x * 0.1, 0.0, r * 3.2), 0.0), surface=vehicles.car_surface(length_m, colour)
+    )
 
 
 def toy_train(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -97,7 +100,7 @@ def toy_train(name: str, *, length_m: float, colour: Rgba) -> Asset:
         *_wheels(r, (x * 0.65, 0.0, -x * 0.65), y * 0.8, y * 0.25),
     ]
     grasp = ((-x * 0.55, 0.0, r * 2 + y * 1.6), 0.0)
-    return solid(name, shapes, grasp, surface=look.train_surface(length_m, colour))
+    return solid(name, shapes, grasp, surface=vehicles.train_surface(length_m, colour))
 
 
 def toy_motorbike(name: str, *, length_m: float, colour: Rgba) -> Asset:
@@ -133,7 +136,9 @@ def toy_motorbike(name: str, *, length_m: float, colour: Rgba) -> Asset:
             PLASTIC,
         ),
     ]
-    return solid(name, shapes, ((0.0, 0.0, r * 1.8), 0.0), surface=look.motorbike_surface(length_m, colour))
+    return solid(
+        name, shapes, ((0.0, 0.0, r * 1.8), 0.0), surface=vehicles.motorbike_surface(length_m, colour)
+    )
 
 
 def balls(
