@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -35,6 +35,7 @@ def check(
     suite: tuple[str, ...] = (),
     strict: bool = False,
     draws: int = 5,
+    assets: str = "built-in",
 ) -> int:
     """Lint scenario files and folders, or prove suites fair; exit code 1 when anything is wrong.
 
@@ -46,10 +47,48 @@ def check(
         suite: suites to prove fair; `all` stands for the built-in ones.
         strict: warnings count as errors.
         draws: scenes per task and level to prove fairness with.
+        assets: where assets come from, in this order: `built-in`, `libero`, folders of MJCF files; commas between.
     """
+    from libero_safety.assets.sources import source_names
     from libero_safety.eval.command import run_check
 
-    return run_check(paths, suite, strict=strict, draws=draws, say=print)
+    return run_check(paths, suite, strict=strict, draws=draws, assets=source_names(assets), say=print)
+
+
+@app.command
+def objects(
+    names: Positional[tuple[str, ...]] = (),
+    list_: Annotated[bool, tyro.conf.arg(name="list")] = False,
+    split: Literal["train", "test"] | None = None,
+    count: int | None = None,
+    seed: int = 0,
+    sheet: Path | None = None,
+    assets: str = "built-in",
+) -> int:
+    """List objects with split, size, mass, hash, licence, source and parts, or draw them on a sheet.
+
+    Args:
+        names: only these types; by default all that a scenario's `:split` can draw.
+        list_: list them although a sheet is made.
+        split: only this split.
+        count: this many different objects, drawn from the seed, instead of all.
+        seed: of `count`.
+        sheet: write a PNG with a picture of each.
+        assets: where assets come from, in this order: `built-in`, `libero`, folders of MJCF files; commas between.
+    """
+    from libero_safety.assets.catalog import catalog_of
+    from libero_safety.assets.sources import source_names
+    from libero_safety.eval.objects import chosen_objects, object_lines, save_sheet
+
+    catalog = catalog_of(source_names(assets))
+    chosen = chosen_objects(catalog, names, split, count, seed)
+    if list_ or sheet is None:
+        for line in object_lines(catalog, chosen):
+            print(line)
+    if sheet is not None:
+        save_sheet(catalog, chosen, sheet)
+        print(sheet)
+    return 0
 
 
 @app.command
@@ -99,6 +138,7 @@ def view(
     size: int = 512,
     policy: str | None = None,
     perturb: tuple[str, ...] = (),
+    assets: str = "built-in",
     out: Path | None = None,
 ) -> int:
     """Draw a task: a picture of its start, or a video of a policy in it.
@@ -112,19 +152,23 @@ def view(
         size: pixels.
         policy: make a video of this policy instead of a picture.
         perturb: `noise`, `init`, `view`, `scene`, `layout`, `unseen`, each also as AXIS=STRENGTH.
+        assets: where assets come from, in this order: `built-in`, `libero`, folders of MJCF files; commas between.
         out: where to; *.png, or *.mp4 with a policy.
     """
+    from libero_safety.assets.catalog import catalog_of
+    from libero_safety.assets.sources import source_names
     from libero_safety.eval.view import save_picture, save_video
     from libero_safety.suites import find_task
     from libero_safety.types import Key
 
+    catalog = catalog_of(source_names(assets))
     found = find_task(task)
     key = Key(found.suite, found.name, found.levels[0] if level is None else level, seed, index)
     target = out or Path(f"{found.name}-L{key.level}.{'mp4' if policy else 'png'}")
     if policy is None:
-        told = save_picture(found, key, target, camera, size, perturb)
+        told = save_picture(found, key, target, camera, size, perturb, catalog)
     else:
-        told = save_video(found, key, target, camera, size, policy, perturb)
+        told = save_video(found, key, target, camera, size, policy, perturb, catalog)
     print(*told, target, sep="\n")
     return 0
 
@@ -145,6 +189,7 @@ def eval_(
     image_size: int = 256,
     quality: Literal["fast", "good", "libero"] = "good",
     perturb: tuple[str, ...] = (),
+    assets: str = "built-in",
     watchdog_s: float = 1800.0,
     retries: int = 2,
     resume: bool = False,
@@ -169,12 +214,14 @@ def eval_(
         image_size: pixels of the square camera images.
         quality: rendering preset; `libero` draws as LIBERO does, slowly.
         perturb: `noise`, `init`, `view`, `scene`, `layout`, `unseen`, each also as AXIS=STRENGTH.
+        assets: where assets come from, in this order: `built-in`, `libero`, folders of MJCF files; commas between.
         watchdog_s: wall-clock seconds after which an episode counts as hung.
         retries: how often an episode is run again after its connection to the policy failed.
         resume: go on with the run in `out`.
         allow_mixed: resume although versions or files differ; the run is labelled as mixed.
         report: write the report when done.
     """
+    from libero_safety.assets.sources import source_names
     from libero_safety.eval.command import command_line, run_eval
     from libero_safety.eval.plan import EvalConfig
     from libero_safety.policy.load import parse_policy_args
@@ -194,6 +241,7 @@ def eval_(
         image_size=image_size,
         quality=quality,
         perturb=perturb,
+        assets=source_names(assets),
         watchdog_s=watchdog_s,
         retries=retries,
         command=command_line(),

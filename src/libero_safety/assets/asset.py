@@ -158,8 +158,8 @@ class Asset:
         return alike[0] if named is None and len(alike) == 1 else named
 
     def digest(self) -> str:
-        """Hash of everything that can change a score, 16 hex digits."""
-        text = repr(self)
+        """Hash of everything that can change a score, 16 hex digits: not the name, the licence or the source."""
+        text = repr((self.links, self.zones, self.grasp))
         for link in self.links:
             for shape in link.shapes:
                 text += shape.mesh.digest if shape.mesh is not None else ""

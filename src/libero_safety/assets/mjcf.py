@@ -33,9 +33,9 @@ from libero_safety.assets.geometry import (
     rotation,
     shape_bounds,
     shifted,
-    volume_m3,
 )
 from libero_safety.assets.mjcf_file import AssetFileError, MjcfFile, read_mjcf
+from libero_safety.assets.mjcf_mass import weighed
 from libero_safety.assets.mjcf_mesh import hull, is_flat, picture, seen_mesh, texture_of
 from libero_safety.registry import near_match
 from libero_safety.types import FloatArray, Zone
@@ -171,7 +171,10 @@ class _Converter:
         """Return the root and one link for each body with a joint."""
         made: list[Link] = []
         for body in sorted({0, *self._owner.values()}):
-            shapes = self._weighed(body, self._shapes(body))
+            geoms = [
+                g for g in range(self._model.ngeom) if self._owner[int(self._model.geom_bodyid[g])] == body
+            ]
+            shapes = weighed(self._file, geoms, self._shapes(geoms, body), self._link_name(body))
             joint = self._joint(body) if body else None
             made.append(Link(self._link_name(body), tuple(shapes), self._origin(body), joint=joint))
         return tuple(made)
@@ -268,8 +271,7 @@ class _Converter:
             role="knob" if re.search("knob|button|switch|dial", joint.name) else "door",
         )
 
-    def _shapes(self, owner: int) -> list[Shape]:
-        geoms = [g for g in range(self._model.ngeom) if self._owner[int(self._model.geom_bodyid[g])] == owner]
+    def _shapes(self, geoms: Sequence[int], owner: int) -> list[Shape]:
         groups = {int(self._model.geom_group[g]) for g in geoms if not self._felt(g)}
         return [
             self._shape(g, owner, drawn=not groups or int(self._model.geom_group[g]) in groups) for g in geoms
@@ -350,37 +352,6 @@ class _Converter:
         if index not in self._hulls:
             self._hulls[index] = hull(self._model, index, str(self._file.path))
         return self._hulls[index]
-
-    def _weighed(self, owner: int, shapes: list[Shape]) -> list[Shape]:
-        """Return the shapes of a link with their densities: as the geoms say, or as the `inertial` of its bodies."""
-        geoms = [g for g in range(self._model.ngeom) if self._owner[int(self._model.geom_bodyid[g])] == owner]
-        masses = [self._mass(g, s) for g, s in zip(geoms, shapes, strict=True)]
-        of_body: dict[int, float] = {}
-        for geom, mass in zip(geoms, masses, strict=True):
-            body = int(self._model.geom_bodyid[geom])
-            of_body[body] = of_body.get(body, 0.0) + mass
-        stated = {b.id: float(b.mass) for b in self._file.spec.bodies if b.explicitinertial}
-        told = sum(stated.get(body, own) for body, own in of_body.items())
-        felt = sum(masses)
-        if any(s.role != "visual" for s in shapes) and not (math.isfinite(told) and min(told, felt) > 0):
-            raise self._fail(f"{self._link_name(owner)} weighs {told:.3g} kg; geoms that collide need a mass")
-        factor = told / felt if felt else 0.0
-        return [
-            s if s.role == "visual" else replace(s, density=factor * m / volume_m3(s))
-            for s, m in zip(shapes, masses, strict=True)
-        ]
-
-    def _mass(self, geom: int, shape: Shape) -> float:
-        """Return the mass of a geom as the file tells it; what is only seen weighs nothing."""
-        if shape.role == "visual":
-            return 0.0
-        told = self._file.spec.geoms[geom]
-        mass = float(told.mass)
-        if math.isnan(mass):
-            mass = float(told.density) * volume_m3(shape)
-        if mass < 0:
-            raise self._fail(f"geom {told.name or geom!r} weighs {mass:.3g} kg")
-        return mass
 
 
 def _surface(site: Zone, shapes: Sequence[Shape]) -> Zone:

@@ -34,7 +34,7 @@ class MjcfFile:
     """A file as MuJoCo understands it.
 
     Attributes:
-        spec: what it says, geoms in the order of `model`.
+        spec: what it says.
         model: compiled.
         texts: its `<custom><text name="..." data="..."/></custom>`.
     """
@@ -117,7 +117,11 @@ def inside(path: Path, root: Path, target: Path, what: str) -> Path:
 
 
 def _only_meaning(tree: ET.Element) -> None:
-    """Drop compiler settings and mesh inertias: masses are told by geoms, and a look need not be a solid."""
+    """Drop compiler settings, mesh inertias (a look need not be a solid) and free joints (a scene says what moves)."""
+    for parent in list(tree.iter()):
+        for child in list(parent):
+            if child.tag == "freejoint" or (child.tag == "joint" and child.get("type") == "free"):
+                parent.remove(child)
     for compiler in tree.iterfind("compiler"):
         for name in set(compiler.attrib) - set(_COMPILER):
             del compiler.attrib[name]

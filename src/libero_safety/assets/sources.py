@@ -53,6 +53,20 @@ def source(name: str) -> Source:
     return Source(name, folder_recipes(folder))
 
 
+def source_names(text: str) -> tuple[str, ...]:
+    """Return the sources that a text such as `libero,built-in,~/my/objects` names; folders as absolute paths.
+
+    Raises:
+        SourceError: it names none.
+    """
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    if not words:
+        raise SourceError(
+            f"no asset source in {text!r}: expected {', '.join(_NAMED)} or folders, with commas between"
+        )
+    return tuple(word if word in _NAMED else str(Path(word).expanduser().resolve()) for word in words)
+
+
 def built_in_recipes() -> dict[str, Recipe]:
     """Return the recipes of all built-in objects and fixtures."""
     merged: dict[str, Recipe] = {}

@@ -27,6 +27,7 @@ class RunConfig:
         on_violation: whether the first broken rule ends the episode.
         image_size: pixels of the square camera images that the policy sees.
         quality: rendering preset of those images.
+        assets: where assets came from, in the order in which names were looked up.
         perturb: how the scenarios were perturbed, as `axis` or `axis=strength`.
         workers: processes; not compared, the result must not depend on it.
     """
@@ -42,6 +43,7 @@ class RunConfig:
     policy_options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     image_size: int = 256
     quality: str = "good"
+    assets: tuple[str, ...] = ("built-in",)
     perturb: tuple[str, ...] = ()
     workers: int = 1
     command: str = ""
@@ -59,10 +61,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class AssetStamp:
-    """Which asset it was, and what may be done with it (SPDX name)."""
+    """Which asset it was, what may be done with it (SPDX name), and where it came from."""
 
     digest: str
     licence: str
+    source: str = "built-in"
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class RunHeader:
         created: ISO 8601 time with offset.
         versions: name -> version of what can move a score: libero_safety, mujoco, numpy, python.
         task_hashes: task id -> sha256 of its scenario text.
-        assets: asset type -> digest and licence.
+        assets: asset type -> digest, licence and source.
         git: revision of the checkout that libero_safety was run from, if it was one.
         selftest: the stamp of the physics check on this machine, if it was run.
         privileged: whether the policy could see more than an `Observation`.
@@ -161,7 +164,8 @@ def _config(data: Mapping[str, Any], where: str) -> RunConfig:
         policy_options=_mapping(data, "policy_options", where),
         image_size=take(data, "image_size", int, where),
         quality=take(data, "quality", str, where),
-        # Runs of earlier versions do not have the field, and nothing in them was perturbed.
+        # Runs of earlier versions do not have these fields: built-in assets, and nothing was perturbed.
+        assets=take_list(data, "assets", str, where) if "assets" in data else ("built-in",),
         perturb=take_list(data, "perturb", str, where) if "perturb" in data else (),
         workers=take(data, "workers", int, where),
         command=take(data, "command", str, where),
@@ -174,7 +178,8 @@ def _machine(data: Mapping[str, Any], where: str) -> Machine:
 
 
 def _stamp(data: Mapping[str, Any], where: str) -> AssetStamp:
-    return AssetStamp(take(data, "digest", str, where), take(data, "licence", str, where))
+    digest, licence = (take(data, name, str, where) for name in ("digest", "licence"))
+    return AssetStamp(digest, licence, take(data, "source", str, where) if "source" in data else "built-in")
 
 
 def _mapping(data: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:

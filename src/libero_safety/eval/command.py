@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from libero_safety.assets.catalog import default_catalog
+from libero_safety.assets.catalog import Catalog, catalog_of
 from libero_safety.data.runlog import Run, read_run
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.fairness import Fairness, check_fairness
@@ -104,16 +104,19 @@ def run_replay(folder: Path, wanted: Sequence[str], say: Say) -> int:
     return 1 if drifted or not compared else 0
 
 
-def run_check(paths: Sequence[Path], suites: Sequence[str], *, strict: bool, draws: int, say: Say) -> int:
+def run_check(
+    paths: Sequence[Path], suites: Sequence[str], *, strict: bool, draws: int, assets: Sequence[str], say: Say
+) -> int:
     """Lint `paths`, prove `suites` fair; exit code 1 when a file has an error or a task is unfair."""
     if not paths and not suites:
         raise NothingToCheckError("nothing to check: name files, folders, or --suite NAME")
     folders = [path for path in paths if (path / MANIFEST).is_file()]
     files = [path for path in paths if path not in folders]
-    wrong = _lint(files, strict, say) if files else 0
+    catalog = catalog_of(tuple(assets))
+    wrong = _lint(files, catalog, strict, say) if files else 0
     wrong += sum(_recheck(folder, say) for folder in folders)
     names = builtin_suites() if list(suites) == ["all"] else suites
-    env = Env(render=False)
+    env = Env(catalog, render=False)
     unfair = [
         found
         for name in names
@@ -126,10 +129,10 @@ def run_check(paths: Sequence[Path], suites: Sequence[str], *, strict: bool, dra
     return int(bool(wrong or unfair))
 
 
-def _lint(paths: Sequence[Path], strict: bool, say: Say) -> int:
+def _lint(paths: Sequence[Path], catalog: Catalog, strict: bool, say: Say) -> int:
     counts = {"error": 0, "warning": 0}
     files = 0
-    for path, findings in lint_paths(paths, default_catalog()):
+    for path, findings in lint_paths(paths, catalog):
         files += 1
         for finding in findings:
             say(str(finding))

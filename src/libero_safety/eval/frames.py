@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from libero_safety.assets.catalog import Catalog, default_catalog
+from libero_safety.assets.catalog import Catalog, catalog_of
 from libero_safety.data.runlog import Record, Run
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.sim.env import Env
@@ -54,7 +54,7 @@ class RunFrames:
         self._run = run
         self._records = {record.key: record for record in run.records}
         self._camera = camera
-        self._env = Env(catalog or default_catalog())
+        self._env = Env(catalog or catalog_of(run.header.config.assets))
         self._shown: Key | None = None
 
     def frames(

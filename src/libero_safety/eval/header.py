@@ -62,6 +62,7 @@ def _run_config(config: EvalConfig, plan: Plan) -> RunConfig:
         on_violation=config.on_violation,
         image_size=config.image_size,
         quality=config.quality,
+        assets=config.assets,
         perturb=config.perturb,
         workers=config.workers,
         command=command,
@@ -82,7 +83,7 @@ def _assets(config: EvalConfig, plan: Plan, catalog: Catalog) -> dict[str, Asset
     stamps = {f"arena/{name}": AssetStamp(_digest(arena), "MIT") for name, arena in sorted(arenas.items())}
     for name in sorted(types):
         asset = catalog.asset(name)
-        stamps[name] = AssetStamp(asset.digest(), asset.licence)
+        stamps[name] = AssetStamp(asset.digest(), asset.licence, asset.source)
     return stamps
 
 

@@ -57,6 +57,24 @@ def draw_objects(catalog: Catalog, count: int, seed: int, split: Split | None = 
     ]
 
 
+def chosen_objects(
+    catalog: Catalog, names: Sequence[str], split: Split | None, count: int | None, seed: int
+) -> list[str]:
+    """Return the types that the options of `objects` ask for.
+
+    Raises:
+        ObjectsError: options that exclude each other, or more objects than there are.
+        UnknownAssetError: a name that is no type; the message has near names.
+    """
+    if names and count is not None:
+        raise ObjectsError("name objects, or ask for a count of drawn ones, not both")
+    if count is not None:
+        return draw_objects(catalog, count, seed, split)
+    if not names:
+        return every_object(catalog, split)
+    return [name for name in names if split in (None, catalog.split(name))]
+
+
 def object_lines(catalog: Catalog, names: Sequence[str]) -> Iterator[str]:
     """Yield a heading, and a line for each type: name, split, size, mass, hash, licence, source and parts."""
     rows = [("name", "split", "size cm", "mass g", "hash", "licence", "source", "parts")]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from libero_safety.assets.catalog import default_catalog
+from libero_safety.assets.catalog import catalog_of
+from libero_safety.assets.sources import BUILT_IN
 from libero_safety.data.strict_json import JsonValue
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.perturbed import stock_of
@@ -41,6 +42,7 @@ class EvalConfig:
         workers: processes; 1 runs everything in the calling process. The results do not depend on it.
         image_size: pixels of the square camera images.
         quality: rendering preset, a name in `sim.vision.QUALITIES`.
+        assets: where assets come from, see `assets.catalog.catalog_of`.
         perturb: how every scenario is perturbed, each as `axis` or `axis=strength`, see `ubddl.perturb`.
         watchdog_s: wall-clock seconds after which an episode counts as hung.
         retries: how often an episode is run again after its connection to the policy failed.
@@ -59,6 +61,7 @@ class EvalConfig:
     workers: int = 1
     image_size: int = 256
     quality: Quality = "good"
+    assets: tuple[str, ...] = (BUILT_IN,)
     perturb: tuple[str, ...] = ()
     watchdog_s: float = 1800.0
     retries: int = 2
@@ -161,14 +164,14 @@ def make_plan(config: EvalConfig) -> Plan:
         for task, level, scenario in scenarios
     )
     suites = tuple(name if name in BUILTIN else str(Path(name).resolve()) for name in config.suites)
-    return Plan(suites, tuple(tasks), jobs, _unperturbed(jobs[: len(scenarios)], config.perturbations))
+    return Plan(suites, tuple(tasks), jobs, _unperturbed(jobs[: len(scenarios)], config))
 
 
-def _unperturbed(jobs: Sequence[Job], perturbations: Sequence[Perturbation]) -> tuple[str, ...]:
+def _unperturbed(jobs: Sequence[Job], config: EvalConfig) -> tuple[str, ...]:
     """Return what is not perturbed; raises EvalConfigError for a perturbation that changes nothing at all."""
-    catalog = default_catalog()
+    catalog = catalog_of(config.assets)
     lines: list[str] = []
-    for wanted in perturbations:
+    for wanted in config.perturbations:
         same = [
             f"{job.key.suite}/{job.key.task} L{job.key.level}: {'; '.join(after.kept)}"
             for job in jobs

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libero_safety.assets.catalog import Catalog
+from libero_safety.assets.catalog import Catalog, catalog_of
 from libero_safety.data.runlog import Record, Run
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.frames import logged_draw
@@ -50,7 +50,7 @@ def replay(run: Run, record: Record, catalog: Catalog | None = None) -> tuple[Ep
     logged = run.episode(record)
     if logged.trace is None or not len(logged.trace.executed):
         raise ReplayError(f"{record.key} has no trace to replay (outcome {record.episode.outcome})")
-    env = Env(catalog, render=False)
+    env = Env(catalog or catalog_of(run.header.config.assets), render=False)
     draw = logged_draw(run, record)
     config = RolloutConfig(horizon=len(logged.trace.executed), on_violation=run.header.config.on_violation)
     again = run_episode(env, ReplayPolicy(logged.trace.executed), draw, config)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
-from libero_safety.assets.catalog import default_catalog
+from libero_safety.assets.catalog import catalog_of
 from libero_safety.data.header import RunHeader, RunStatus
 from libero_safety.data.runlog import HEADER, RunLogError, RunWriter, read_run
 from libero_safety.data.strict_json import JsonValue
@@ -99,7 +99,7 @@ def evaluate(
         try:
             with interrupts.allowed():
                 info = executor.start()
-                header = run_header(config, plan, info, default_catalog(), selftest)
+                header = run_header(config, plan, info, catalog_of(config.assets), selftest)
             writer = stack.enter_context(_open(out, header, resume, allow_mixed))
             session = _Session(config, executor, writer, progress or Silent(), plan.jobs)
             session.run(interrupts)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from libero_safety.assets.catalog import default_catalog
+from libero_safety.assets.catalog import catalog_of
 from libero_safety.data.strict_json import JsonValue
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.perturbed import draws, impossible
@@ -84,7 +84,7 @@ class Simulator:
                 here can draw.
         """
         self._config = config
-        self._catalog = default_catalog()
+        self._catalog = catalog_of(config.assets)
         self._rules = RolloutConfig(config.horizon, config.on_violation)
         self._policy = make_policy(config.policy, **config.policy_options)
         self._images = bool(getattr(self._policy.inner, "needs_images", True))

@@ -6,6 +6,7 @@ from pathlib import Path
 import imageio.v3 as iio
 from PIL import Image
 
+from libero_safety.assets.catalog import Catalog
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.perturbed import EpisodeDraw, draws
 from libero_safety.policy.load import make_policy
@@ -21,10 +22,16 @@ FRAME_STEP = 2
 
 
 def save_picture(
-    task: Task, key: Key, out: Path, camera: str, size: int, perturb: Sequence[str] = ()
+    task: Task,
+    key: Key,
+    out: Path,
+    camera: str,
+    size: int,
+    perturb: Sequence[str] = (),
+    catalog: Catalog | None = None,
 ) -> list[str]:
     """Write the settled scene of a draw as PNG; return what perturbations did, one line each."""
-    env = Env()
+    env = Env(catalog)
     try:
         drawn = _first_possible(env, task, key, perturb)
         Image.fromarray(env.image(camera, (size, size))).save(out)
@@ -34,10 +41,17 @@ def save_picture(
 
 
 def save_video(
-    task: Task, key: Key, out: Path, camera: str, size: int, policy: str, perturb: Sequence[str] = ()
+    task: Task,
+    key: Key,
+    out: Path,
+    camera: str,
+    size: int,
+    policy: str,
+    perturb: Sequence[str] = (),
+    catalog: Catalog | None = None,
 ) -> list[str]:
     """Write an MP4 of one episode; return what perturbations did, and the outcome in words."""
-    env = Env()
+    env = Env(catalog)
     frames: list[ImageArray] = []
 
     def record(env: Env, monitors: MonitorSet) -> None:
