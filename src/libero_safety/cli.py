@@ -115,7 +115,7 @@ def scenes(
         seed: seed of the draws.
         workers: processes; the result does not depend on it.
         out: folder, made new or gone on with.
-        sheet: write a PNG with pictures of the scenes instead.
+        sheet: write this picture, *.png or *.jpg, with pictures of the scenes instead.
         camera: for the sheet; by default both at level 0 and `agentview` at the others.
         size: pixels of each picture of the sheet.
     """

@@ -87,3 +87,20 @@ def test_a_scene_without_room_is_grey_and_the_exit_code_says_so(
     page = np.asarray(Image.open(out))
     grey = [bool((tile(page, 0, column) == MISSING_GREY).all()) for column in range(4)]
     assert grey == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("sheet", "must end in .png"), ("nowhere/sheet.png", "nowhere is no folder")]
+)
+def test_what_cannot_be_written_is_said_before_anything_is_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
+) -> None:
+    assert main(["scenes", "--suite", "ssr", "--sheet", str(tmp_path / name)]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.gl
+def test_a_task_is_viewed_at_its_lowest_level(gl: None, tmp_path: Path) -> None:
+    out = tmp_path / "egg.png"
+    assert main(["view", "ssr/put_the_frypan_on_the_egg", "--size", "32", "--out", str(out)]) == 0
+    assert np.asarray(Image.open(out)).std() > 15

@@ -9,7 +9,7 @@ from PIL import Image
 
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.scenes import plan_scenes
-from libero_safety.eval.sheet import contact_sheet
+from libero_safety.eval.sheet import contact_sheet, refuse_unwritable
 from libero_safety.sim.env import Env
 from libero_safety.suites import Task, load_suite
 from libero_safety.types import ImageArray, Key
@@ -31,12 +31,12 @@ def save_scene_sheet(
     cameras: Sequence[str] = (),
     size: int = 256,
 ) -> list[str]:
-    """Write a PNG with pictures of settled scenes; return what could not be drawn, one line each.
+    """Write one picture with pictures of settled scenes; return what could not be drawn, one line each.
 
     A scene that cannot be placed or built leaves a grey field, so that the others keep their places.
 
     Args:
-        out: the file.
+        out: the file; its ending says in which format.
         suites: built-in suite names, folders or scenario files.
         levels: levels to show; empty: all that there are.
         seed: seed of the draws.
@@ -47,7 +47,9 @@ def save_scene_sheet(
     Raises:
         NoGLError: nothing here can draw.
         ScenesError: no task has any of the levels.
+        SheetError: `out` cannot be written.
     """
+    refuse_unwritable(out)
     tasks = {(task.suite, task.name): task for name in suites for task in load_suite(name).tasks}
     once = sum(not levels or level in levels for task in tasks.values() for level in task.levels)
     keys = islice(plan_scenes(suites, levels, seed), once if count is None else count)

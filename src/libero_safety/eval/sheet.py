@@ -1,6 +1,7 @@
 """Many small pictures on one page, each with its label."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -13,7 +14,15 @@ _PAPER, _INK = (255, 255, 255), (40, 40, 40)
 
 
 class SheetError(LiberoSafetyError):
-    """A page with nothing on it."""
+    """A page with nothing on it, or one that cannot be written."""
+
+
+def refuse_unwritable(out: Path) -> None:
+    """Raise SheetError, before anything is drawn, if `out` names no kind of picture or a folder that is not there."""
+    if out.suffix.lower() not in Image.registered_extensions():
+        raise SheetError(f"{out} is no name of a picture: it must end in .png or .jpg")
+    if not out.parent.is_dir():
+        raise SheetError(f"{out} cannot be written: {out.parent} is no folder")
 
 
 def contact_sheet(pictures: Iterable[tuple[ImageArray, str]], columns: int = 12) -> ImageArray:
