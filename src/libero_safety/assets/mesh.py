@@ -1,8 +1,11 @@
 """Triangle meshes: reading, measuring and refusing the ones that physics cannot use."""
 
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libero_safety.assets.asset import MeshData
 from libero_safety.errors import LiberoSafetyError
@@ -11,6 +14,32 @@ _FLAT = 1e-4
 """Smallest thickness of a usable mesh, as a fraction of its largest extent."""
 _SLIVER = 1e-3
 """Smallest volume of a usable mesh, as a fraction of its bounding box."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Triangles as graphics takes them: vertices (n, 3), faces (m, 3), and of each vertex normal and texture place."""
+
+    vertices: NDArray[np.float32]
+    faces: NDArray[np.int32]
+    normals: NDArray[np.float32] | None
+    uv: NDArray[np.float32] | None
+
+
+@lru_cache(maxsize=4096)
+def surface(mesh: MeshData) -> Surface:
+    """Return the mesh with a vertex for each different corner: on both sides of a crease there is one."""
+    parts = [mesh.vertices[mesh.faces], *(a for a in (mesh.normals, mesh.uv) if a is not None)]
+    rows = np.concatenate(parts, axis=2).reshape(mesh.faces.size, -1).astype(np.float32)
+    keys = rows.view(np.dtype((np.void, rows.strides[0]))).ravel()
+    _, first, faces = np.unique(keys, return_index=True, return_inverse=True)
+    rows = rows[first]
+    return Surface(
+        rows[:, :3],
+        faces.astype(np.int32).reshape(-1, 3),
+        None if mesh.normals is None else rows[:, 3:6],
+        None if mesh.uv is None else rows[:, -2:],
+    )
 
 
 class MeshError(LiberoSafetyError):

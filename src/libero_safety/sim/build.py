@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 
 from libero_safety.assets.asset import Asset, Joint, Picture, Shape
+from libero_safety.assets.mesh import surface
 from libero_safety.types import Pose
 
 VISUAL_GROUP, COLLISION_GROUP = 1, 3
@@ -81,20 +82,17 @@ def _mesh(out: mujoco.MjSpec, shape: Shape) -> str:
     name = f"{data.name}-{data.digest}"
     if out.mesh(name) is not None:
         return name
-    vertices, faces = data.vertices, data.faces
-    if data.normals is not None:
-        # MuJoCo takes one normal a vertex: every corner becomes a vertex of its own.
-        vertices, faces = vertices[faces], np.arange(faces.size, dtype=np.int32)
+    seen = shape.role == "visual"
+    look = surface(data) if seen else None
+    vertices, faces = (data.vertices, data.faces) if look is None else (look.vertices, look.faces)
     mesh = out.add_mesh(name=name, uservert=np.ravel(vertices), userface=np.ravel(faces))
     # What is only seen weighs nothing, so its hull is not needed.
     inertia = mujoco.mjtMeshInertia
-    seen = shape.role == "visual"
     mesh.inertia = inertia.mjMESH_INERTIA_SHELL if seen else inertia.mjMESH_INERTIA_CONVEX
-    if data.normals is not None:
-        mesh.usernormal = np.ravel(data.normals)
-    if data.uv is not None:
-        mesh.usertexcoord = np.ravel(data.uv)
-        mesh.userfacetexcoord = np.arange(data.faces.size, dtype=np.int32)
+    if look is not None and look.normals is not None:
+        mesh.usernormal = np.ravel(look.normals)
+    if look is not None and look.uv is not None:
+        mesh.usertexcoord = np.ravel(look.uv)
     return name
 
 
