@@ -123,9 +123,9 @@ def can_surface(
         (0, 0.003),
         (r * 0.9, 0.0),
         (r * 0.95, 0.0005),
-        (r, 0.006),
-        (r, edge - 0.004),
-        (r * 0.95, edge),
+        (r, 0.004),
+        (r, edge - 0.002),
+        (r * 0.97, edge),
         (0, edge),
     )
     shapes = [seen("body", lathe(body, 16), colour)]
@@ -139,7 +139,7 @@ def can_surface(
         )
         shapes.append(seen("lid", lathe(top, 16), lid))
     else:
-        k = r * 0.95
+        k = r * 0.96
         top = (
             (0, edge - 0.001),
             (k, edge - 0.001),

@@ -132,7 +132,7 @@ def _picture(art: Art, half_x: float, half_y: float, half_z: float) -> list[Mesh
 
 def _bag(half: Vec3, colour: Rgba, label: Rgba) -> list[Shape]:
     x, y, z = half
-    rows = ((-1.0, 0.1), (-0.95, 0.14), (-0.8, 1.02), (0.0, 1.06), (0.8, 1.02), (0.95, 0.14), (1.0, 0.1))
+    rows = ((-1.0, 0.1), (-0.97, 0.14), (-0.86, 1.02), (0.0, 1.08), (0.86, 1.02), (0.97, 0.14), (1.0, 0.1))
     rings = [[(x * a, b, z + c) for b, c in round_rect(y, z * k, z * k * 0.3, 2)] for a, k in rows]
     spot = rounded_box((x * 0.42, y * 0.6, z * 1.0), 0.002, y * 0.5)
     return [

@@ -37,7 +37,7 @@ ALONG_X: Quat = (0.7071067811865476, 0.0, 0.7071067811865476, 0.0)
 
 def ball(radius: float, segments: int = 12, rows: int = 6) -> MeshData:
     """Return a sphere of few facets."""
-    return lathe(_arc(radius * (1 + 0.35 / rows**2), radius, rows), segments)
+    return lathe(_arc(radius * (1 + 0.65 / rows**2), radius, rows), segments)
 
 
 def chip(radius: float, half: float) -> MeshData:

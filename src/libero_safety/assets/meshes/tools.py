@@ -286,7 +286,7 @@ def moka_surface(height_m: float, colour: Rgba) -> list[Shape]:
     """Return an eight-sided stove-top coffee pot: boiler, waist, collector with a spout, lid with a knob, handle."""
     h = height_m
     waist, edge = h * 0.45, h * 0.88
-    k = 0.99
+    k = 1.01
     boiler: Points2 = (
         (0, 0),
         (0.0395 * k, 0),

@@ -4,7 +4,7 @@ A drawn thing is built anew from its parameters: its proportions, colours and pa
 makes a type itself (that a banana is bent and yellow, that a knife has an edge) is kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -199,8 +199,19 @@ RANGES: dict[str, dict[str, Range]] = {
 """For each family (the name of its generator) its parameters that vary, and within what."""
 
 
-def sample_parameters(recipe: Recipe, rng: np.random.Generator) -> dict[str, object]:
+Narrow: TypeAlias = Callable[[Range, object, np.random.Generator], Range]
+"""Makes a range smaller, given the type's own value."""
+
+
+def sample_parameters(
+    recipe: Recipe, rng: np.random.Generator, narrow: Narrow | None = None
+) -> dict[str, object]:
     """Return parameters drawn around those of a type, to be given to its generator.
+
+    Args:
+        recipe: of the type.
+        rng: to draw with.
+        narrow: draws from a part of each range only.
 
     Raises:
         NoRangeError: the recipe's family has no ranges (hands, furniture).
@@ -210,18 +221,19 @@ def sample_parameters(recipe: Recipe, rng: np.random.Generator) -> dict[str, obj
     if name not in RANGES:
         raise NoRangeError(f"no ranges for the recipe {name or recipe!r}. Known: {', '.join(RANGES)}")
     own: Mapping[str, object] = made.keywords
-    return {
-        key: _draw(kind, own.get(key), rng) for key, kind in RANGES[name].items() if _varies(key, kind, own)
-    }
+    ranges = {key: kind for key, kind in RANGES[name].items() if _varies(key, kind, own)}
+    if narrow is not None:
+        ranges = {key: narrow(kind, own.get(key), rng) for key, kind in ranges.items()}
+    return {key: _draw(kind, own.get(key), rng) for key, kind in ranges.items()}
 
 
-def drawn(recipe: Recipe, name: str, rng: np.random.Generator) -> Asset:
+def drawn(recipe: Recipe, name: str, rng: np.random.Generator, narrow: Narrow | None = None) -> Asset:
     """Return a thing called `name` like those of `recipe`, with parameters drawn within `RANGES`.
 
     Raises:
         NoRangeError: the recipe's family has no ranges.
     """
-    return _with(recipe, sample_parameters(recipe, rng))(name)
+    return _with(recipe, sample_parameters(recipe, rng, narrow))(name)
 
 
 def can_draw(recipe: Recipe) -> bool:
