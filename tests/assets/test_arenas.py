@@ -139,3 +139,12 @@ def test_arenas_compile(name: str) -> None:
     for shape in arena(name).shapes:
         add_shape(spec.worldbody, shape)
     assert spec.compile().ngeom == len(arena(name).shapes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_catalog_knows_how_every_part_of_an_arena_can_look(name: str) -> None:
+    looks = default_catalog().looks(name)
+    assert list(looks) == [part for part, _ in arena(name).looks]
+    for part, word in arena(name).looks:
+        assert word in looks[part]
+    assert ("table" in looks) == (name != "floor")

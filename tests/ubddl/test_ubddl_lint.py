@@ -163,6 +163,23 @@ def test_zones_are_checked_where_types_are_known() -> None:
     assert codes(found(Sizes(), goal=goal)) == ["unknown-region"]
 
 
+@pytest.mark.parametrize(
+    ("looks", "code"),
+    [
+        ("(:table oak) (:wall white) (:lighting evening) (:light 0.7)", []),
+        ("(:table (Choice oak marbel))", ["unknown-look"]),
+        ("(:lighting oak)", ["unknown-look"]),
+        ("(:floor oak)", ["ignored-key"]),
+    ],
+)
+def test_looks_are_checked_where_an_arena_has_some(looks: str, code: list[str]) -> None:
+    findings = found(Sizes(), looks=f"(:looks {looks})")
+    assert codes(findings) == code
+    assert codes(found(looks=f"(:looks {looks})")) == []
+    if "marbel" in looks:
+        assert "did you mean 'marble'" in findings[0].message
+
+
 def test_too_fast_for_the_physics() -> None:
     dynamics = "(:dynamics (bottle_1 (:motion line) (:direction (1 0 0)) (:travel 4m) (:period 0.1s)))"
     assert codes(found(dynamics=dynamics)) == []

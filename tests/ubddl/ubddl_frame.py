@@ -66,3 +66,6 @@ class Sizes:
 
     def workspace_type(self, arena: str) -> str:
         return "kitchen_table"
+
+    def looks(self, arena: str) -> dict[str, tuple[str, ...]]:
+        return {"table": ("oak", "marble", "slate"), "wall": ("white",), "lighting": ("day", "evening")}

@@ -11,6 +11,8 @@ from libero_safety.assets.arenas import ARENAS, Arena
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.fixtures import FIXTURES
 from libero_safety.assets.geometry import footprint, rotate
+from libero_safety.assets.lighting import LIGHTINGS
+from libero_safety.assets.looks import PARTS, SHORT, look_names
 from libero_safety.assets.objects.food import FOODS
 from libero_safety.assets.objects.hand import HANDS, with_hand
 from libero_safety.assets.objects.shapes import Recipe
@@ -125,6 +127,11 @@ class Catalog:
     def workspace_type(self, arena: str) -> str:
         """Return the fixture type that means the arena's own surface."""
         return self.arena(arena).workspace_types[0]
+
+    def looks(self, arena: str) -> dict[str, tuple[str, ...]]:
+        """Return what of an arena has a look (`table`, `floor`, `wall`, `lighting`), and all words for it."""
+        words = {part: (*SHORT[part], *look_names(part)) for part in PARTS} | {"lighting": tuple(LIGHTINGS)}
+        return {part: words[part] for part, _ in self.arena(arena).looks}
 
     @cached_property
     def _arenas(self) -> dict[str, Arena]:

@@ -30,6 +30,7 @@ def add_arena(out: mujoco.MjSpec, arena: Arena, looks: Sequence[spec.Look]) -> N
         UnknownLookError: a look that there is not.
     """
     words = dict(arena.looks) | {look.part: str(look.value) for look in looks if look.part != "light"}
+    covers = {part: find_look(part, words[part]) for part in PARTS if part in words}
     brightness = next((float(look.value) for look in looks if look.part == "light"), 1.0)  # type: ignore[arg-type]
     for index, shape in enumerate(arena.shapes):
         name = f"arena/{shape.part}/{index}"
@@ -37,8 +38,7 @@ def add_arena(out: mujoco.MjSpec, arena: Arena, looks: Sequence[spec.Look]) -> N
         if shape.role == "visual" or shape.material == "floor":
             out.geom(name).group = SCENERY_GROUP
         if shape.material:
-            part = shape.material
-            _cover(out, name, shape, find_look(part, words[part]) if part in PARTS else surfaces()[part])
+            _cover(out, name, shape, covers.get(shape.material) or surfaces()[shape.material])
     _light(out, find_lighting(words["lighting"]), arena.workspace_pos, brightness)
     for view in arena.cameras:
         out.worldbody.add_camera(name=view.name, pos=view.pos, quat=view.quat, fovy=view.fovy_deg)

@@ -17,7 +17,7 @@ from libero_safety.ubddl.lint_rules import check_contradictions, check_goal, che
 from libero_safety.ubddl.parse import parse_file
 from libero_safety.ubddl.place import Geometry
 from libero_safety.ubddl.reader import UbddlError
-from libero_safety.ubddl.spec import Entity, Finding, Place, Scenario, Split, Term
+from libero_safety.ubddl.spec import Choice, Entity, Finding, Place, Scenario, Split, Term
 
 _DENSEST = math.pi / math.sqrt(12)
 """Share of a plane that equal discs can cover at most (Thue)."""
@@ -213,6 +213,25 @@ def check_words(c: Context) -> Iterator[Finding]:
             yield error(entity.place, "unknown-word", f"split {entity.split!r} is neither 'train' nor 'test'")
 
 
+def check_looks(c: Context) -> Iterator[Finding]:
+    """Looks that the arena's parts cannot have."""
+    try:
+        known = c.geometry.looks(c.scenario.arena) if c.geometry else {}
+    except LiberoSafetyError:
+        return  # check_types reports the unknown arena
+    for look in c.scenario.looks if known else ():
+        if look.part == "light":
+            continue
+        if look.part not in known:
+            message = f"the arena {c.scenario.arena} has no {look.part}"
+            yield warning(look.place, "ignored-key", message)
+            continue
+        for word in map(str, look.value.options if isinstance(look.value, Choice) else (look.value,)):
+            if word not in known[look.part]:
+                message = f"{look.part} {word!r}{near_match(word, known[look.part])}"
+                yield error(look.place, "unknown-look", message)
+
+
 CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     check_words,
     check_names,
@@ -226,4 +245,5 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     check_contradictions,
     check_motions,
     check_noises,
+    check_looks,
 )

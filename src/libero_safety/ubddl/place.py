@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -43,6 +43,10 @@ class Geometry(Protocol):
 
     def workspace_type(self, arena: str) -> str:
         """Return the fixture type that stands for the arena's working surface."""
+        ...
+
+    def looks(self, arena: str) -> Mapping[str, Collection[str]]:
+        """Return what of an arena has a look, and all words for each; raises a `LiberoSafetyError` if unknown."""
         ...
 
 
