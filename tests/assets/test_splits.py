@@ -1,6 +1,7 @@
 """Variants: the same for everyone, and nothing of the test split is seen in training."""
 
 import colorsys
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from libero_safety.assets.asset import Asset
 from libero_safety.assets.catalog import Catalog, UnknownAssetError, default_catalog
 from libero_safety.assets.fixtures import FIXTURES
 from libero_safety.assets.geometry import bounds
-from libero_safety.assets.splits import TRAIN_SIZE, Numbered
+from libero_safety.assets.objects.shapes import disc, solid
+from libero_safety.assets.sources import Source
+from libero_safety.assets.splits import TEST_FROM, Numbered
+from libero_safety.ubddl.spec import Split
 
 OBJECTS = [name for name in default_catalog().names() if name not in FIXTURES]
 
@@ -31,27 +35,65 @@ def test_every_object_has_variants_in_both_splits(name: str) -> None:
     assert {catalog.split(t) for t in test} == {"test"}
 
 
-@pytest.mark.parametrize("name", ["white_yellow_mug", "banana", "left_hand", "bottle_of_beer"])
-def test_test_variants_are_smaller_or_larger_than_all_of_training(name: str) -> None:
+def built(catalog: Catalog, name: str) -> dict[Split, list[Asset]]:
+    """Return the first variants of a type in each split."""
+    numbers: dict[Split, range] = {"train": range(1, 25), "test": range(TEST_FROM, TEST_FROM + 25)}
+    return {s: [catalog.asset(str(Numbered(name, n))) for n in numbers[s]] for s in numbers}
+
+
+@pytest.mark.parametrize(
+    ("name", "middle", "ends"),
+    [
+        ("bottle_of_beer", 0.048, 0.056),  # heights from 0.92 to 1.08 times the type's own
+        ("white_yellow_mug", 0.06, 0.07),  # 0.9 to 1.1
+        ("left_hand", 0.05, 0.07),  # scaled: 0.95 to 1.05, and 0.88 to 0.93 or 1.07 to 1.12
+    ],
+)
+def test_test_variants_are_lower_or_higher_than_all_of_training(
+    name: str, middle: float, ends: float
+) -> None:
     catalog = default_catalog()
-    base = height(catalog.asset(name))
-    train = [height(catalog.asset(t)) / base for t in catalog.variants(name, "train")]
-    test = [height(catalog.asset(t)) / base for t in catalog.variants(name, "test")]
-    assert TRAIN_SIZE[0] <= min(train) < max(train) <= TRAIN_SIZE[1]
-    assert all(t < TRAIN_SIZE[0] - 0.015 or t > TRAIN_SIZE[1] + 0.015 for t in test)
-    assert min(test) < 1 < max(test)
+    base, variants = height(catalog.asset(name)), built(catalog, name)
+    off = {s: np.array([height(a) / base - 1 for a in variants[s]]) for s in variants}
+    assert np.abs(off["train"]).max() <= middle + 1e-3
+    assert np.abs(off["train"]).max() > middle / 2
+    assert np.abs(off["test"]).min() >= ends - 1e-3
+    assert off["test"].min() < 0 < off["test"].max()
 
 
-def test_test_hues_lie_across_the_colour_circle_from_training() -> None:
+def colours(assets: list[Asset]) -> set[tuple[float, ...]]:
+    return {a.links[0].shapes[0].rgba for a in assets}
+
+
+def test_test_colours_are_not_those_of_training() -> None:
     catalog = default_catalog()
+    variants = built(catalog, "bowl")
+    train, test = colours(variants["train"]), colours(variants["test"])
+    assert len(train) > 3
+    assert len(test) > 1
+    assert not test & (train | colours([catalog.asset("bowl")]))
 
-    def hue(name: str) -> float:
-        return colorsys.rgb_to_hls(*catalog.asset(name).links[0].shapes[0].rgba[:3])[0]
 
-    base = hue("red_coffee_mug")
+@pytest.mark.parametrize(
+    ("name", "hue"), [("red_coffee_mug", 0.0), ("classic_blue_mug", 0.61), ("yellow_book", 0.13)]
+)
+def test_a_colour_in_the_name_stays(name: str, hue: float) -> None:
+    for assets in built(default_catalog(), name).values():
+        shown = [s for a in assets for s in a.links[0].shapes if s.part in ("body", "cover")]
+        assert shown
+        hues = {colorsys.rgb_to_hls(*s.rgba[:3])[0] for s in shown if s.role != "collision"}
+        assert min(abs((h - hue + 0.5) % 1 - 0.5) for h in hues) < 0.04
+
+
+def test_hues_of_what_is_only_scaled_lie_across_the_colour_circle_from_training() -> None:
+    catalog = Catalog(
+        Source(
+            "mine", {"ball": lambda name: solid(name, [disc("body", 0.03, 0.0, 0.05, (1.0, 0.0, 0.0, 1.0))])}
+        )
+    )
+    variants = built(catalog, "ball")
     turns = {
-        s: [(hue(n) - base + 0.5) % 1 - 0.5 for n in catalog.variants("red_coffee_mug", s)]
-        for s in ("train", "test")
+        s: [(colorsys.rgb_to_hls(*c[:3])[0] + 0.5) % 1 - 0.5 for c in colours(a)] for s, a in variants.items()
     }
     assert np.abs(turns["train"]).max() <= 0.35 + 1e-9
     assert np.abs(turns["test"]).min() >= 0.42 - 1e-9
@@ -92,15 +134,11 @@ def test_unknown_types_have_no_variants() -> None:
 def test_no_object_is_in_both_splits() -> None:
     catalog = Catalog()
     digests = {
-        s: [_shape_of(catalog.asset(v)) for n in OBJECTS for v in catalog.variants(n, s)]
-        for s in ("train", "test")
+        s: [catalog.asset(v).digest() for n in OBJECTS for v in catalog.variants(n, s)]
+        for s in get_args(Split)
     }
     assert not set(digests["train"]) & set(digests["test"])
-
-
-def _shape_of(asset: Asset) -> str:
-    """Return what an asset is, whatever it is called."""
-    return repr((asset.links, asset.zones, asset.grasp))
+    assert all(len(set(d)) > 0.97 * len(d) for d in digests.values())  # some types are others turned round
 
 
 def test_numbers_are_read_in_all_the_forms_that_scenario_files_use() -> None:

@@ -146,7 +146,7 @@ class Catalog:
         numbered = self._numbered(name, name)
         assert numbered is not None
         recolour = numbered.base not in _KEEPS_COLOUR
-        return variant(self._recipes[numbered.base](name), numbered.number, recolour=recolour)
+        return variant(self._recipes[numbered.base], name, numbered, recolour=recolour)
 
     def _recipe_name(self, name: str) -> str | None:
         """Return the recipe that a name means: its own, or one that is called by the same number in another form."""

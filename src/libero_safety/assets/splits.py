@@ -1,16 +1,38 @@
 """Numbered variants of a type, and which of them are held out for tests.
 
-`NAME__7` is a NAME of another size and colour, the same for everyone. Numbers below `TEST_FROM` belong to the split
-`train`, like NAME itself; from there on to `test`. The two splits come from bands of size and hue that do not touch, so
-that nothing in the test split has been seen in training.
+`NAME__7` is a NAME of other proportions and colours, the same for everyone. Numbers below `TEST_FROM` belong to the
+split `train`, like NAME itself; from there on to `test`. Built-in types are built anew from parameters: train variants
+from the middle of every range, test variants from its ends, and from colours that no train variant has. Other types are
+scaled, and their hues turned; there, too, the bands of the two splits do not touch.
 """
 
 import math
 import re
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
 
-from libero_safety.assets.asset import Asset
+import numpy as np
+
+from libero_safety.assets.asset import Asset, Rgba
 from libero_safety.assets.geometry import scaled, tinted
+from libero_safety.assets.objects.ranges import OneOf, Range, Tone, can_draw, drawn
+from libero_safety.assets.objects.shapes import (
+    BLACK,
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    PURPLE,
+    RED,
+    WHITE,
+    YELLOW,
+    Recipe,
+)
+from libero_safety.rng import rng_for
+from libero_safety.types import Key
 from libero_safety.ubddl.spec import Split
 
 TEST_FROM = 100
@@ -21,6 +43,11 @@ TRAIN_NUMBERS, TEST_NUMBERS = range(1, 12), range(TEST_FROM, TEST_FROM + 8)
 SPLIT_NUMBERS: dict[Split, range] = {"train": range(1, TEST_FROM), "test": range(TEST_FROM, 10 * TEST_FROM)}
 """Numbers of the variants that `objects --count` draws from."""
 
+MIDDLE, END = 0.6, 0.15
+"""Shares of a parameter's range that train variants come from, and test variants at either end."""
+HELD_OUT_EVERY = 3
+"""Every third colour of a list is held out, but for a type's own. A colour in a type's name only changes its tone."""
+
 TRAIN_SIZE = (0.95, 1.05)
 """Least and largest size of a train variant, as a factor."""
 TEST_SIZES = ((0.88, 0.93), (1.07, 1.12))
@@ -28,6 +55,19 @@ TEST_SIZES = ((0.88, 0.93), (1.07, 1.12))
 TRAIN_HUE, TEST_HUE = (-0.35, 0.35), (0.42, 0.58)
 """How far hues move, in turns of the colour circle; greys stay grey."""
 
+_COLOURS: dict[str, Rgba] = {
+    "black": BLACK,
+    "white": WHITE,
+    "grey": GREY,
+    "red": RED,
+    "orange": ORANGE,
+    "yellow": YELLOW,
+    "green": GREEN,
+    "blue": BLUE,
+    "purple": PURPLE,
+    "pink": PINK,
+    "brown": BROWN,
+}
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _NUMBERED = re.compile(r"(?P<base>.+?)_{1,2}(?P<number>\d+(?:_\d+)*)")
 
@@ -66,10 +106,42 @@ def hue_turn(number: int) -> float:
     return low + _share(number) * (high - low)
 
 
-def variant(asset: Asset, number: int, *, recolour: bool) -> Asset:
-    """Return a variant of `asset` under the same name; with `recolour` its hues differ, too."""
-    other = scaled(asset, size_factor(number))
-    return replace(tinted(other, hue_turn(number)) if recolour else other, name=asset.name)
+def variant(recipe: Recipe, name: str, numbered: Numbered, *, recolour: bool) -> Asset:
+    """Return the variant of a recipe; with `recolour` the hues of what is only scaled differ, too."""
+    if can_draw(recipe):
+        rng = rng_for(Key("", numbered.base, 0, numbered.number, 0), "variant")
+        return drawn(recipe, name, rng, partial(_part, numbered))
+    other = scaled(recipe(name), size_factor(numbered.number))
+    return tinted(other, hue_turn(numbered.number)) if recolour else other
+
+
+def _part(numbered: Numbered, kind: Range, own: object, rng: np.random.Generator) -> Range:
+    """Return what a variant's parameter comes from: the middle of its range, or one end for a test variant."""
+    if isinstance(kind, OneOf):
+        if not is_named(own, numbered.base):
+            held = held_out(kind, own)
+            return OneOf(held if numbered.split == "test" else tuple(v for v in kind.values if v not in held))
+        kind = Tone()
+    low, high = kind.low, kind.high
+    if numbered.split == "train":
+        margin = (1 - MIDDLE) / 2 * (high - low)
+        return replace(kind, low=low + margin, high=high - margin)
+    width = END * (high - low)
+    return replace(kind, high=low + width) if rng.integers(2) else replace(kind, low=high - width)
+
+
+def is_named(colour: object, base: str) -> bool:
+    """Return whether a type's name says that it has this colour, as `red_coffee_mug` does; then it keeps it."""
+    if not isinstance(colour, tuple):
+        return False
+    near = min(_COLOURS, key=lambda word: math.dist(_COLOURS[word][:3], cast(Rgba, colour)[:3]))
+    return near in base.split("_")
+
+
+def held_out(kind: OneOf, own: object) -> tuple[object, ...]:
+    """Return the values that only test variants have; never a type's own, which is in the train split."""
+    others = tuple(value for value in kind.values if value != own)
+    return others[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY] or others[-1:]
 
 
 def _share(number: int) -> float:

@@ -23,8 +23,15 @@ class ObjectsError(LiberoSafetyError):
 
 
 def object_types(catalog: Catalog) -> list[str]:
-    """Return the types that are neither furniture nor pairs of a hand and a thing, sorted."""
-    return [n for n in catalog.names() if not n.endswith("_with_hand") and not catalog.is_fixture(n)]
+    """Return the types that are no variants, furniture or pairs of a hand and a thing, sorted."""
+    known = set(catalog.names())
+    return [
+        name
+        for name in catalog.names()
+        if not name.endswith("_with_hand")
+        and not ((numbered := Numbered.parse(name)) and numbered.base in known)
+        and not catalog.is_fixture(name)
+    ]
 
 
 def every_object(catalog: Catalog, split: Split | None = None) -> list[str]:
