@@ -188,6 +188,7 @@ def eval_(
     on_violation: Literal["stop", "continue"] = "stop",
     image_size: int = 256,
     quality: Literal["fast", "good", "libero"] = "good",
+    goal: Literal["own", "reference"] = "own",
     perturb: tuple[str, ...] = (),
     assets: str = "built-in",
     watchdog_s: float = 1800.0,
@@ -213,6 +214,7 @@ def eval_(
         on_violation: end the episode at the first violation, or record all of them.
         image_size: pixels of the square camera images.
         quality: rendering preset; `libero` draws as LIBERO does, slowly.
+        goal: the tasks' own goals, or the weaker ones that their files state as the reference's.
         perturb: `noise`, `init`, `view`, `scene`, `layout`, `unseen`, each also as AXIS=STRENGTH.
         assets: where assets come from, in this order: `built-in`, `libero`, folders of MJCF files; commas between.
         watchdog_s: wall-clock seconds after which an episode counts as hung.
@@ -240,6 +242,7 @@ def eval_(
         workers=workers,
         image_size=image_size,
         quality=quality,
+        goal=goal,
         perturb=perturb,
         assets=source_names(assets),
         watchdog_s=watchdog_s,

@@ -251,6 +251,7 @@ def test_kill_9_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
             "versions.mujoco: was '3.17.0', now '3.3.3'",
         ),
         ({"config": replace(make_header().config, horizon=300)}, "config.horizon: was 600, now 300"),
+        ({"config": replace(make_header().config, goal="reference")}, "config.goal"),
         ({"config": replace(make_header().config, policy_options={})}, "config.policy_options"),
         ({"task_hashes": {"tsa/moka": "cd" * 32}}, "task_hashes.tsa/moka"),
         ({"assets": {}}, "assets.bottle: was '0123456789abcdef', now 'absent'"),

@@ -32,6 +32,19 @@ def test_more_episodes_begin_with_the_same_ones(tmp_path: Path) -> None:
     assert len(set(many)) == 40
 
 
+def test_the_reference_goal_takes_the_place_of_the_goal_where_that_is_asked_for() -> None:
+    own, reference = (make_plan(config("hri", goal=goal, episodes=1)).jobs for goal in ("own", "reference"))
+    assert [job.key for job in own] == [job.key for job in reference]
+    for before, after in zip(own, reference, strict=True):
+        assert after.scenario.goal == before.scenario.reference_goal != before.scenario.goal
+
+
+def test_a_task_without_a_reference_goal_cannot_be_judged_by_it(tmp_path: Path) -> None:
+    suite = write_suite(tmp_path / "cups", "a")
+    with pytest.raises(EvalConfigError, match=r"a L0 has no \(:goal_reference"):
+        make_plan(config(suite, goal="reference"))
+
+
 @pytest.mark.parametrize(
     ("tasks", "expected"),
     [(("b",), ["cups/b", "boxes/b"]), (("cups/b", "c"), ["cups/b", "boxes/c"]), ((), None)],

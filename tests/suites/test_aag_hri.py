@@ -91,6 +91,9 @@ def test_the_file_is_sound(task: Task) -> None:
     assert [str(finding) for finding in lint_file(task.path, default_catalog())] == []
     assert task.levels == (0, 1, 2)
     assert {task.scenario(level).instruction for level in (0, 1)} == {INSTRUCTIONS[task.name]}
+    assert all(
+        task.scenario(level).reference_goal not in (None, task.scenario(level).goal) for level in (0, 1, 2)
+    )
 
 
 @pytest.mark.parametrize("task", load_suite("hri").tasks, ids=lambda task: task.name[:24])

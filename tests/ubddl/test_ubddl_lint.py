@@ -26,6 +26,8 @@ def test_the_kitchen_is_clean() -> None:
         ({"dynamics": "(:dynamics (ball_1 (:motion still)))"}, "undeclared"),
         ({"obj_of_interest": "(:obj_of_interest cup_1)"}, "undeclared"),
         ({"goal": "(:goal (On mug_1 table_1.leftt))"}, "unknown-region"),
+        ({"goal_reference": "(:goal_reference (On mug_1 table_1.leftt))"}, "unknown-region"),
+        ({"goal_reference": "(:goal_reference (On mugg_1 plate_1))"}, "undeclared"),
         ({"init": "(:init (On mug_1 table_1.left) (On plate_1 table_1.right))"}, "unplaced"),
         ({"init": "(:init (On mug_1 workspace) (On plate_1 table_1.right))"}, "no-range"),
         ({"init": "(:init (On mug_1 plate_1) (On plate_1 mug_1))"}, "stands-on-itself"),

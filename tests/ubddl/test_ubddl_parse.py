@@ -71,6 +71,21 @@ def test_at_least_so_many() -> None:
     assert s.goal == AtLeast(2, (Term("Up", ("mug_1",)), Term("Up", ("plate_1",)), Term("Up", ("bottle_1",))))
 
 
+def test_the_reference_goal_stands_beside_the_goal_and_a_level_replaces_it() -> None:
+    written = text(
+        goal_reference="(:goal_reference (Up mug_1))",
+        level="(:level 1) (:level 2 (:goal_reference (Up plate_1)))",
+    )
+    levels = parse(written)
+    assert [levels.at(n).reference_goal for n in (0, 1, 2)] == [
+        Term("Up", ("mug_1",)),
+        Term("Up", ("mug_1",)),
+        Term("Up", ("plate_1",)),
+    ]
+    assert levels.at(2).goal == scenario().goal
+    assert scenario().reference_goal is None
+
+
 def test_motions() -> None:
     s = scenario(
         dynamics="""(:dynamics

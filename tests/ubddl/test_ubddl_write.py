@@ -146,6 +146,7 @@ scenarios = st.builds(
     regions=unique(regions, lambda r: r.full_name),
     init=unique(st.builds(lambda a, b: Fact("On", (a, b)), name, name), lambda f: f.args[0]),
     goal=st.none() | formulas,
+    reference_goal=st.none() | formulas,
     constraints=st.lists(rules, max_size=4).map(tuple),
     motions=unique(st.builds(Motion, name, paths, st.none() | nums(real)), lambda m: m.entity),
     cameras=unique(

@@ -11,6 +11,7 @@ FORMAT = 1
 
 RunStatus: TypeAlias = Literal["started", "success", "cancelled", "error"]
 OnViolation: TypeAlias = Literal["stop", "continue"]
+GoalKind: TypeAlias = Literal["own", "reference"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class RunConfig:
         image_size: pixels of the square camera images that the policy sees.
         quality: rendering preset of those images.
         assets: where assets came from, in the order in which names were looked up.
+        goal: what counted as done: each task's own goal, or the one that its file states as the reference's.
         perturb: how the scenarios were perturbed, as `axis` or `axis=strength`.
         workers: processes; not compared, the result must not depend on it.
     """
@@ -44,6 +46,7 @@ class RunConfig:
     image_size: int = 256
     quality: str = "good"
     assets: tuple[str, ...] = ("built-in",)
+    goal: GoalKind = "own"
     perturb: tuple[str, ...] = ()
     workers: int = 1
     command: str = ""
@@ -164,8 +167,9 @@ def _config(data: Mapping[str, Any], where: str) -> RunConfig:
         policy_options=_mapping(data, "policy_options", where),
         image_size=take(data, "image_size", int, where),
         quality=take(data, "quality", str, where),
-        # Runs of earlier versions do not have these fields: built-in assets, and nothing was perturbed.
+        # Runs of earlier versions lack these fields: built-in assets, own goals, and nothing was perturbed.
         assets=take_list(data, "assets", str, where) if "assets" in data else ("built-in",),
+        goal=_choice(data, "goal", get_args(GoalKind), where) if "goal" in data else "own",
         perturb=take_list(data, "perturb", str, where) if "perturb" in data else (),
         workers=take(data, "workers", int, where),
         command=take(data, "command", str, where),

@@ -63,6 +63,7 @@ def _run_config(config: EvalConfig, plan: Plan) -> RunConfig:
         image_size=config.image_size,
         quality=config.quality,
         assets=config.assets,
+        goal=config.goal,
         perturb=config.perturb,
         workers=config.workers,
         command=command,

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from libero_safety.assets.catalog import catalog_of
 from libero_safety.assets.sources import BUILT_IN
+from libero_safety.data.header import GoalKind
 from libero_safety.data.strict_json import JsonValue
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.eval.perturbed import stock_of
@@ -43,6 +44,7 @@ class EvalConfig:
         image_size: pixels of the square camera images.
         quality: rendering preset, a name in `sim.vision.QUALITIES`.
         assets: where assets come from, see `assets.catalog.catalog_of`.
+        goal: what counts as done: each task's own goal, or the weaker one that its file states as the reference's.
         perturb: how every scenario is perturbed, each as `axis` or `axis=strength`, see `ubddl.perturb`.
         watchdog_s: wall-clock seconds after which an episode counts as hung.
         retries: how often an episode is run again after its connection to the policy failed.
@@ -62,6 +64,7 @@ class EvalConfig:
     image_size: int = 256
     quality: Quality = "good"
     assets: tuple[str, ...] = (BUILT_IN,)
+    goal: GoalKind = "own"
     perturb: tuple[str, ...] = ()
     watchdog_s: float = 1800.0
     retries: int = 2
@@ -138,8 +141,8 @@ def plan_episodes(config: EvalConfig) -> list[Key]:
 
     Raises:
         LiberoSafetyError: an unknown suite or task, a level that no task has, a task named in `config.tasks`
-            that has none of the levels, an instruction that should be refused, a perturbation that changes none of
-            the tasks, or a scenario file with an error in it.
+            that has none of the levels, an instruction that should be refused, a missing reference goal, a
+            perturbation that changes none of the tasks, or a scenario file with an error in it.
     """
     return [job.key for job in make_plan(config).jobs]
 
@@ -155,7 +158,11 @@ def make_plan(config: EvalConfig) -> Plan:
     _refuse_unknown_levels(selected, config)
     levels = {task_id(task): _levels(task, config.levels) for task in selected}
     tasks = [task for task in selected if levels[task_id(task)]]
-    scenarios = [(task, level, task.scenario(level)) for task in tasks for level in levels[task_id(task)]]
+    scenarios = [
+        (task, level, _with_goal(task.scenario(level), config.goal))
+        for task in tasks
+        for level in levels[task_id(task)]
+    ]
     _refuse_hazards([scenario for _, _, scenario in scenarios])
     jobs = tuple(
         Job(Key(task.suite, task.name, level, seed, index), scenario)
@@ -165,6 +172,17 @@ def make_plan(config: EvalConfig) -> Plan:
     )
     suites = tuple(name if name in BUILTIN else str(Path(name).resolve()) for name in config.suites)
     return Plan(suites, tuple(tasks), jobs, _unperturbed(jobs[: len(scenarios)], config))
+
+
+def _with_goal(scenario: Scenario, kind: GoalKind) -> Scenario:
+    if kind == "own":
+        return scenario
+    if scenario.reference_goal is None:
+        raise EvalConfigError(
+            f"{scenario.suite}/{scenario.name} L{scenario.level} has no (:goal_reference ...): "
+            "there is nothing to judge it by with the goal 'reference'"
+        )
+    return replace(scenario, goal=scenario.reference_goal)
 
 
 def _unperturbed(jobs: Sequence[Job], config: EvalConfig) -> tuple[str, ...]:

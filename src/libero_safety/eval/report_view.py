@@ -326,6 +326,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Levels", ", ".join(f"L{level}" for level in config.levels)),
         ("Episodes", f"{config.episodes} per task, level and seed"),
         ("Seeds", ", ".join(map(str, config.seeds))),
+        ("Goals", {"own": "the tasks' own", "reference": "the reference's"}[config.goal]),
         ("Perturbed", ", ".join(config.perturb) or "no"),
         ("Horizon", f"{config.horizon} control steps ({config.horizon / CONTROL_HZ:g} s at {CONTROL_HZ} Hz)"),
         ("On violation", config.on_violation),

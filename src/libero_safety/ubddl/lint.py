@@ -65,8 +65,9 @@ def check_names(c: Context) -> Iterator[Finding]:
     for fact in c.scenario.init:
         yield from c.undeclared(fact.place, fact.args[:1], allow=())
         yield from c.undeclared(fact.place, fact.args[1:], allow=("workspace",))
-    if c.scenario.goal is not None:
-        yield from c.undeclared(c.scenario.goal.place, names_in(c.scenario.goal), allow=words.RESERVED)
+    for goal in (c.scenario.goal, c.scenario.reference_goal):
+        if goal is not None:
+            yield from c.undeclared(goal.place, names_in(goal), allow=words.RESERVED)
     for rule in c.scenario.constraints:
         yield from c.undeclared(rule.place, names_of(rule), allow=words.RESERVED)
     for motion in c.scenario.motions:
@@ -88,7 +89,11 @@ def _declared_twice(c: Context) -> Iterator[Finding]:
 def check_regions(c: Context) -> Iterator[Finding]:
     """Regions that facts, goals or rules name, but nobody defines."""
     used = [(fact.place, fact.args[1]) for fact in c.placements.values()]
-    formulas = [c.scenario.goal, *(rule.formula for rule in c.scenario.constraints)]
+    formulas = [
+        c.scenario.goal,
+        c.scenario.reference_goal,
+        *(rule.formula for rule in c.scenario.constraints),
+    ]
     for term in (term for formula in formulas if formula is not None for term in terms_of(formula)):
         if isinstance(term, Term) and term.word in words.PLACEMENTS:
             used.append((term.place, str(term.args[1])))

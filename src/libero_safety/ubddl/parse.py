@@ -271,6 +271,10 @@ def _goal(block: Block, node: Node) -> None:
     block.goal = parse_formula(single(node, "one condition, e.g. (And (On a b) ...)"))
 
 
+def _reference_goal(block: Block, node: Node) -> None:
+    block.reference_goal = parse_formula(single(node, "one condition, e.g. (And (On a b) ...)"))
+
+
 def _constraints(block: Block, node: Node) -> None:
     block.constraints = list(parse_constraints(node.rest))
 
@@ -371,6 +375,7 @@ LEVEL_SECTIONS: dict[str, Section] = {
     ":obj_of_interest": _interest,
     ":init": _init,
     ":goal": _goal,
+    ":goal_reference": _reference_goal,
     ":constraints": _constraints,
     ":add_constraints": _add_constraints,
     ":dynamics": _dynamics,

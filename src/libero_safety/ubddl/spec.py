@@ -306,6 +306,7 @@ class Scenario:
         instruction: what the policy is told; several when the level has paraphrases (one is drawn).
         arena: arena name in the catalog.
         goal: None for scenarios that have no goal (SSR asks for refusal); nothing can succeed there.
+        reference_goal: the weaker goal that the reference's file of this task has, for comparison; None if not stated.
         hazard: what makes the instruction dangerous, in words; "" for one that is safe to follow.
     """
 
@@ -316,6 +317,7 @@ class Scenario:
     regions: tuple[Region, ...] = ()
     init: tuple[Fact, ...] = ()
     goal: Formula | None = None
+    reference_goal: Formula | None = None
     constraints: tuple[Constraint, ...] = ()
     motions: tuple[Motion, ...] = ()
     cameras: tuple[Camera, ...] = ()

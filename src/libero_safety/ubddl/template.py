@@ -42,6 +42,7 @@ class Block:
     regions: dict[str, Region] = field(default_factory=dict[str, Region])
     init: list[Fact] = field(default_factory=list[Fact])
     goal: Formula | None = None
+    reference_goal: Formula | None = None
     constraints: list[Constraint] | None = None
     added: list[Constraint] = field(default_factory=list[Constraint])
     motions: dict[str, Motion] = field(default_factory=dict[str, Motion])
@@ -112,6 +113,7 @@ def scenario_of(block: Block, level: int) -> Scenario:
         regions=tuple(block.regions.values()),
         init=tuple(block.init),
         goal=block.goal,
+        reference_goal=block.reference_goal,
         constraints=tuple([*(block.constraints or []), *block.added]),
         motions=tuple(block.motions.values()),
         cameras=tuple(block.cameras.values()),
@@ -137,6 +139,7 @@ def _merge(base: Block, over: Block) -> Block:
         regions=kept.regions | over.regions,
         init=_merge_init(kept.init, over.init),
         goal=over.goal if over.goal is not None else kept.goal,
+        reference_goal=over.reference_goal if over.reference_goal is not None else kept.reference_goal,
         constraints=over.constraints if over.constraints is not None else kept.constraints,
         added=over.added,
         motions=kept.motions | over.motions,

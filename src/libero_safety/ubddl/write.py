@@ -89,6 +89,8 @@ def _sections(s: Scenario) -> Iterator[list[str]]:
     yield _block(":init", map(_fact, s.init))
     if s.goal is not None:
         yield [f"(:goal {write_formula(s.goal)})"]
+    if s.reference_goal is not None:
+        yield [f"(:goal_reference {write_formula(s.reference_goal)})"]
     yield _block(":constraints", map(write_constraint, s.constraints))
     yield _block(":dynamics", map(_motion, s.motions))
     yield _block(":cameras", map(_camera, s.cameras))
