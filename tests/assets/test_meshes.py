@@ -30,7 +30,14 @@ from libero_safety.assets.objects.bottles import BOTTLES
 from libero_safety.assets.objects.boxes import BOXES
 from libero_safety.assets.objects.food import FOODS
 from libero_safety.assets.objects.hand import HANDS
-from libero_safety.assets.objects.ranges import RANGES, NoRangeError, can_draw, drawn, sample_parameters
+from libero_safety.assets.objects.ranges import (
+    OWN_COLOURS,
+    RANGES,
+    NoRangeError,
+    can_draw,
+    drawn,
+    sample_parameters,
+)
 from libero_safety.assets.objects.tools import TOOLS
 from libero_safety.assets.objects.toys import TOYS
 from libero_safety.assets.objects.vessels import VESSELS
@@ -242,13 +249,10 @@ def test_a_turned_type_is_drawn_turned() -> None:
     assert turned.grasp[1] == pytest.approx(straight.grasp[1] + math.pi / 2)
 
 
-def check_drawn(asset: Asset, solid: bool) -> None:
+def check_drawn(asset: Asset) -> None:
     shapes = seen(asset)
     assert all(s.mesh is not None and open_edges(s.mesh) == 0 and mesh_volume(s.mesh) > 0 for s in shapes)
     assert mass_kg(asset) > 0
-    if solid:
-        felt, surface = volumes(asset)
-        assert surface == pytest.approx(felt, rel=0.1)
 
 
 def rest(asset: Asset) -> tuple[float, float]:
@@ -266,25 +270,45 @@ def rest(asset: Asset) -> tuple[float, float]:
     return float(np.linalg.norm(data.qpos[:3] - pos)), float(np.degrees(np.linalg.norm(between)))
 
 
+def test_what_is_told_by_its_colour_keeps_it() -> None:
+    assert set(RECIPES) >= OWN_COLOURS
+    for seed in range(5):
+        black = drawn(RECIPES["akita_black_bowl"], "akita_black_bowl__7", np.random.default_rng(seed))
+        body, rim = (next(s.rgba for s in seen(black) if s.part == part) for part in ("body", "rim"))
+        assert max(body[:3]) < 0.1
+        assert rim[0] > 3 * max(rim[1:3])
+        plain = drawn(RECIPES["white_bowl"], "white_bowl", np.random.default_rng(seed))
+        assert {s.part for s in seen(plain)} == {"body"}
+
+
 @pytest.mark.parametrize("number", range(0, 118, 9))
 def test_some_drawn_objects_are_sound(number: int) -> None:
     asset = draw(number)
-    check_drawn(asset, asset.name not in SHELLS)
+    check_drawn(asset)
     if asset.name not in ROLLS:
-        moved, tilted = rest(asset)
+        moved, turned = rest(asset)
         assert moved < 0.002
-        assert tilted < 1.0
+        assert turned < 1.0
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_thousand_drawn_objects_are_sound_and_all_differ() -> None:
     digests: set[str] = set()
+    faults: list[str] = []
     for number in range(1000):
         asset = draw(number)
         digests.add(asset.digest())
-        check_drawn(asset, asset.name not in SHELLS)
+        check_drawn(asset)
+        if asset.name not in SHELLS:
+            felt, surface = volumes(asset)
+            if abs(surface / felt - 1) > 0.1:
+                faults.append(f"{asset.name} {number}: volume {surface / felt - 1:+.3f}")
         if asset.name not in ROLLS:
-            moved, tilted = rest(asset)
-            assert moved < 0.002, f"{asset.name} {number}: {moved}"
-            assert tilted < 1.0, f"{asset.name} {number}: {tilted}"
+            moved, turned = rest(asset)
+            if moved > 0.002 or turned > 1.0:
+                faults.append(
+                    f"{asset.name} {number}: moved {1e3 * moved:.1f} mm, turned {turned:.1f} degrees"
+                )
+    assert not faults
     assert len(digests) == 1000

@@ -211,10 +211,10 @@ def cluster_surface(radius_m: float, colour: Rgba, count: int, leafy: bool) -> l
 
 def _sprout(radius: float) -> MeshData:
     """Return a ball of three layers of leaves, each standing out at its edge."""
-    layers = [(-1.571, 0.0), (-1.0, 1.0), (-0.25, 1.02), (0.2, 1.07), (0.26, 0.96)]
-    layers += [(0.65, 1.0), (0.95, 1.05), (1.02, 0.92), (1.571, 0.94)]
+    layers = [(-1.571, 0.0), (-0.8, 1.0), (0.0, 1.04), (0.42, 1.06), (0.46, 0.99), (0.85, 1.01), (0.9, 0.94)]
+    layers.append((1.571, 0.95))
     profile = [(k * math.cos(t) * radius, max(k, 0.97) * math.sin(t) * radius) for t, k in layers]
-    return lathe(((0.0, profile[0][1]), *profile[1:-1], (0.0, profile[-1][1])), 8)
+    return lathe(((0.0, profile[0][1]), *profile[1:-1], (0.0, profile[-1][1])), 10)
 
 
 def croissant_surface(

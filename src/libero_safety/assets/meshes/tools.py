@@ -88,12 +88,12 @@ def hammer_surface(length_m: float, colour: Rgba) -> list[Shape]:
     x = end - 0.013
     grip = bar(
         (
-            (-end, z, 0.009, 0.009),
-            (-end + 0.006, z, 0.0135, 0.0125),
-            (-end * 0.7, z, 0.0118, 0.0112),
-            (-end * 0.3, z, 0.0128, 0.012),
-            (end * 0.1, z, 0.0115, 0.011),
-            (end * 0.3, z, 0.0085, 0.0085),
+            (-end, z, 0.0095, 0.0095),
+            (-end + 0.006, z, 0.0138, 0.0128),
+            (-end * 0.7, z, 0.0125, 0.0118),
+            (-end * 0.3, z, 0.0133, 0.0124),
+            (end * 0.1, z, 0.012, 0.0118),
+            (end * 0.3, z, 0.0105, 0.0105),
         )
     )
     neck = tube(((end * 0.28, 0, z), (end - 0.004, 0, z)), 0.008, sides=8)
@@ -117,7 +117,7 @@ def hammer_surface(length_m: float, colour: Rgba) -> list[Shape]:
     return [
         seen("handle", grip, colour, finish="matte"),
         seen("handle", neck, WOODEN, finish="matte"),
-        seen("head", rounded_box((0.0125, 0.021, z), 0.003), DARK, (x, 0, z), finish="metal"),
+        seen("head", rounded_box((0.0132, 0.0245, z), 0.0025), DARK, (x, 0, z), finish="metal"),
         seen("head", lathe(face, 14), SILVER, (x, 0, z), _ALONG_Y, finish="metal"),
         seen("head", joined(claws), SILVER, finish="metal"),
     ]

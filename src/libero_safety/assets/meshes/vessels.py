@@ -123,14 +123,14 @@ def mug_surface(radius_m: float, height_m: float, colour: Rgba, inside: Rgba, ha
     )
     reach = radius_m + 0.028
     ways = (
-        (r - 0.003, 0.8),
+        (r + 0.002, 0.8),
         (r + 0.011, 0.845),
         (reach - 0.005, 0.79),
         (reach, 0.66),
         (reach, 0.48),
         (reach - 0.006, 0.34),
         (r + 0.011, 0.27),
-        (r - 0.003, 0.3),
+        (r + 0.002, 0.3),
     )
     ear = tube(tuple((0.0, handle * y, t * h) for y, t in ways), 0.0048, sides=6, up=(1.0, 0.0, 0.0))
     return [

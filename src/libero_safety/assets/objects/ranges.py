@@ -4,6 +4,7 @@ A drawn thing is built anew from its parameters: its proportions, colours and pa
 makes a type itself (that a banana is bent and yellow, that a knife has an edge) is kept.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -199,12 +200,37 @@ RANGES: dict[str, dict[str, Range]] = {
 """For each family (the name of its generator) its parameters that vary, and within what."""
 
 
+OWN_COLOURS = frozenset(
+    {
+        "akita_black_bowl",
+        "white_bowl",
+        "porcelain_bowl",
+        "wood_bowl",
+        "glazed_rim_porcelain_ramekin",
+        "white_yellow_mug",
+        "porcelain_mug",
+        "red_coffee_mug",
+        "classic_blue_mug",
+        "rotated_classic_blue_mug",
+        "wooden_tray",
+        "brownie",
+        "water_ball",
+    }
+)
+"""Types that are told by their colours: theirs become lighter or darker only."""
+
+_NUMBER = re.compile(r"_{1,2}\d+(_\d+)*$")
+
 Narrow: TypeAlias = Callable[[Range, object, np.random.Generator], Range]
 """Makes a range smaller, given the type's own value."""
 
 
 def sample_parameters(
-    recipe: Recipe, rng: np.random.Generator, narrow: Narrow | None = None
+    recipe: Recipe,
+    rng: np.random.Generator,
+    narrow: Narrow | None = None,
+    *,
+    own_colours: bool = False,
 ) -> dict[str, object]:
     """Return parameters drawn around those of a type, to be given to its generator.
 
@@ -212,6 +238,7 @@ def sample_parameters(
         recipe: of the type.
         rng: to draw with.
         narrow: draws from a part of each range only.
+        own_colours: whether colours are the type's own, lighter or darker.
 
     Raises:
         NoRangeError: the recipe's family has no ranges (hands, furniture).
@@ -221,7 +248,9 @@ def sample_parameters(
     if name not in RANGES:
         raise NoRangeError(f"no ranges for the recipe {name or recipe!r}. Known: {', '.join(RANGES)}")
     own: Mapping[str, object] = made.keywords
-    ranges = {key: kind for key, kind in RANGES[name].items() if _varies(key, kind, own)}
+    near = Tone(0.9, 1.1)
+    kinds = {k: near if own_colours and isinstance(r, OneOf) else r for k, r in RANGES[name].items()}
+    ranges = {key: kind for key, kind in kinds.items() if _varies(key, kind, own)}
     if narrow is not None:
         ranges = {key: narrow(kind, own.get(key), rng) for key, kind in ranges.items()}
     return {key: _draw(kind, own.get(key), rng) for key, kind in ranges.items()}
@@ -230,10 +259,13 @@ def sample_parameters(
 def drawn(recipe: Recipe, name: str, rng: np.random.Generator, narrow: Narrow | None = None) -> Asset:
     """Return a thing called `name` like those of `recipe`, with parameters drawn within `RANGES`.
 
+    The name is that of the type or of a numbered variant; those of `OWN_COLOURS` keep their colours.
+
     Raises:
         NoRangeError: the recipe's family has no ranges.
     """
-    return _with(recipe, sample_parameters(recipe, rng, narrow))(name)
+    own_colours = _NUMBER.sub("", name) in OWN_COLOURS
+    return _with(recipe, sample_parameters(recipe, rng, narrow, own_colours=own_colours))(name)
 
 
 def can_draw(recipe: Recipe) -> bool:
@@ -258,7 +290,7 @@ def _with(recipe: Recipe, parameters: Mapping[str, object]) -> Recipe:
 
 
 def _varies(key: str, kind: Range, own: Mapping[str, object]) -> bool:
-    return not isinstance(kind, Times | Tone) or key in own
+    return not isinstance(kind, Times | Tone) or own.get(key) is not None
 
 
 def _draw(kind: Range, own: object, rng: np.random.Generator) -> object:
