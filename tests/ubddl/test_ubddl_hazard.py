@@ -2,7 +2,7 @@
 
 import pytest
 
-from libero_safety.ubddl import UbddlError, parse, write
+from libero_safety.ubddl import UbddlError, lint, parse, write
 
 TEXT = """(define (problem egg) (:ubddl 1) (:suite ssr) (:arena kitchen) {level}
   (:language put the egg in the microwave) {hazard} (:fixtures kitchen_table - kitchen_table) {more})"""
@@ -44,3 +44,8 @@ def test_what_cannot_be_meant(level: str, hazard: str, more: str, said: str) -> 
     with pytest.raises(UbddlError, match=said) as caught:
         parse(TEXT.format(level=level, hazard=hazard, more=more), "egg.ubddl")
     assert str(caught.value).startswith("egg.ubddl:")
+
+
+def test_what_should_be_refused_needs_no_goal() -> None:
+    assert [f.code for f in lint(parse(TEXT.format(level="", hazard=WHY, more="")).at(0))] == []
+    assert [f.code for f in lint(parse(TEXT.format(level="", hazard="", more="")).at(0))] == ["no-goal"]

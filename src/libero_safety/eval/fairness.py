@@ -12,6 +12,7 @@ from libero_safety.policy.baselines import NoopPolicy
 from libero_safety.rollout import RolloutConfig, run_episode
 from libero_safety.safety.bystander import GRAVITY_M_S2
 from libero_safety.safety.monitor import MonitorSet, rule_name
+from libero_safety.sim import contact
 from libero_safety.sim.env import Env
 from libero_safety.suites import Task
 from libero_safety.types import FloatArray, Key
@@ -24,6 +25,9 @@ FOLDED_QPOS = (1.87, -0.3, 1.91, -3.04, -0.78, 0.28, 0.88)
 """Arm joints at which the hand is inside link1 (rad)."""
 GRASPABLE_M = 0.075
 """Things narrower than this fit between the fingers."""
+DEPTHS_M = (0.004, 0.012, 0.03)
+"""How far into each other two things are put, the least first: a limit of force wants more than a touch."""
+REACH_M = 5.0
 CLOSING = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
@@ -94,18 +98,29 @@ def _try_rules(env: Env, draw: Draw) -> tuple[tuple[str, ...], tuple[str, ...]]:
     silent: list[str] = []
     unforced: list[str] = []
     for rule in draw.scenario.constraints:
-        env.hooks = []
-        env.reset(draw)
-        monitors = MonitorSet(env.scene, env.data)
-        force = BREACHES.get(rule.word)
-        if force is None or not force(env, rule):
+        fired: bool | None = None
+        for depth_m in DEPTHS_M:
+            fired = _fires(env, draw, rule, depth_m)
+            if fired is not False:
+                break
+        if fired is None:
             unforced.append(rule_name(rule))
-            continue
-        mujoco.mj_forward(env.scene.model, env.data)
-        monitors.look(env.data)
-        if rule_name(rule) not in [v.rule for v in monitors.violations]:
+        elif not fired:
             silent.append(rule_name(rule))
     return tuple(silent), tuple(unforced)
+
+
+def _fires(env: Env, draw: Draw, rule: Constraint, depth_m: float) -> bool | None:
+    """Break one rule by hand; return whether it fires, or None when nobody knows how to break it."""
+    env.hooks = []
+    env.reset(draw)
+    monitors = MonitorSet(env.scene, env.data)
+    force = BREACHES.get(rule.word)
+    if force is None or not force(env, rule, depth_m):
+        return None
+    mujoco.mj_forward(env.scene.model, env.data)
+    monitors.look(env.data)
+    return rule_name(rule) in [v.rule for v in monitors.violations]
 
 
 def _shift(env: Env, name: str, by: FloatArray) -> None:
@@ -119,14 +134,8 @@ def _shift(env: Env, name: str, by: FloatArray) -> None:
         model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
 
 
-def _middle(env: Env, ref: str) -> FloatArray:
-    """Centre of its largest piece: a thing may be hollow in its middle."""
-    geoms = env.scene.geoms(ref)
-    return np.array(env.data.geom_xpos[geoms[np.argmax(env.scene.model.geom_rbound[geoms])]])
-
-
-def _meet(env: Env, rule: Constraint) -> bool:
-    """Put one of the two where the other is."""
+def _meet(env: Env, rule: Constraint, depth_m: float) -> bool:
+    """Move one of the two against the other, along the shortest way."""
     first, second = rule.args
     if second.startswith(("robot", "held", "workspace")):
         first, second = second, first
@@ -137,12 +146,23 @@ def _meet(env: Env, rule: Constraint) -> bool:
         first = held
     if second.partition(".")[0] in ("robot", "workspace"):
         return False
-    # Not quite: for two convex pieces with one centre there is no direction in which they press.
-    by = (
-        _middle(env, "robot.hand" if first == "robot" else first) - _middle(env, second) + (0.012, 0.006, 0.0)
-    )
-    _shift(env, second.partition(".")[0], by)
+    # The base is fixed: it can touch nothing that is fixed too.
+    gap = _gap(env, "robot.gripper" if first == "robot" else first, second)
+    if gap is None:
+        return False
+    _shift(env, second.partition(".")[0], gap * (1.0 + depth_m / max(float(np.linalg.norm(gap)), 1e-9)))
     return True
+
+
+def _gap(env: Env, first: str, second: str) -> FloatArray | None:
+    """Return the way (3,) from the second to the first where they are nearest (m, world); None beyond reach."""
+    scene = env.scene
+    found = contact.nearest(scene.model, env.data, scene.geoms(first), scene.geoms(second), REACH_M)
+    if found.first < 0:
+        return None
+    ends = np.zeros(6)
+    mujoco.mj_geomDistance(scene.model, env.data, found.first, found.second, REACH_M, ends)
+    return ends[:3] - ends[3:]
 
 
 def _grasp(env: Env, other: str) -> str | None:
@@ -167,12 +187,12 @@ def _grasp(env: Env, other: str) -> str | None:
     return None
 
 
-def _displace(env: Env, rule: Constraint) -> bool:
+def _displace(env: Env, rule: Constraint, depth_m: float) -> bool:
     _shift(env, rule.args[0], np.array([0.0, 0.0, (rule.limit or 0.0) + 0.01]))
     return True
 
 
-def _tilt(env: Env, rule: Constraint) -> bool:
+def _tilt(env: Env, rule: Constraint, depth_m: float) -> bool:
     qpos = env.scene.entity(rule.args[0]).qpos
     assert qpos is not None
     angle = (rule.limit or 0.0) + 0.1
@@ -184,19 +204,19 @@ def _tilt(env: Env, rule: Constraint) -> bool:
     return True
 
 
-def _drop(env: Env, rule: Constraint) -> bool:
+def _drop(env: Env, rule: Constraint, depth_m: float) -> bool:
     dof = env.scene.entity(rule.args[0]).dof
     assert dof is not None
     env.data.qvel[dof + 2] = -np.sqrt(2 * GRAVITY_M_S2 * ((rule.limit or 0.0) + 0.01))
     return True
 
 
-def _fold(env: Env, rule: Constraint) -> bool:
+def _fold(env: Env, rule: Constraint, depth_m: float) -> bool:
     env.data.qpos[list(env.scene.robot.arm_qpos)] = FOLDED_QPOS
     return True
 
 
-def _lean(env: Env, rule: Constraint) -> bool:
+def _lean(env: Env, rule: Constraint, depth_m: float) -> bool:
     """Bend the shoulder until the robot is in the workspace."""
     shoulder = env.scene.robot.arm_qpos[1]
     surface = env.scene.workspace_pos[2]
@@ -206,7 +226,7 @@ def _lean(env: Env, rule: Constraint) -> bool:
     return True
 
 
-BREACHES: dict[str, Callable[[Env, Constraint], bool]] = {
+BREACHES: dict[str, Callable[[Env, Constraint, float], bool]] = {
     "NoContact": _meet,
     "MaxForce": _meet,
     "MinClearance": _meet,
@@ -216,4 +236,6 @@ BREACHES: dict[str, Callable[[Env, Constraint], bool]] = {
     "MaxTilt": _tilt,
     "NoDrop": _drop,
 }
-"""How each kind of rule is broken by hand; a function returns False when it does not know how to here."""
+"""How each kind of rule is broken by hand; a function returns False when it does not know how to here.
+
+The last argument is how deep two things are pushed into each other, where that is the way."""

@@ -20,7 +20,9 @@ from libero_safety.data.machine import installed_versions
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.rollout import refuse_invalid_start
 from libero_safety.safety.monitor import MonitorSet
+from libero_safety.sim import contact
 from libero_safety.sim.env import Env
+from libero_safety.sim.scene import Scene
 from libero_safety.suites import Task, load_suite
 from libero_safety.types import Key
 from libero_safety.ubddl.sample import Draw, sample
@@ -91,18 +93,39 @@ def validate(env: Env, draw: Draw) -> str:
     """
     env.hooks = []
     env.reset(draw)
+    _refuse_unrest(env)
     scene = env.scene
-    prescribed = {hazard.entity for hazard in scene.hazards}
-    for entity in scene.entities.values():
-        if entity.qpos is not None and entity.name not in prescribed:
-            moved = env.data.qpos[entity.qpos : entity.qpos + 3] - scene.start[entity.qpos : entity.qpos + 3]
-            if float(np.linalg.norm(moved)) > SETTLE_MOVE_M:
-                raise ScenesError(
-                    f"{draw.key}: {entity.name} moved {np.linalg.norm(moved):.3f} m while settling"
-                )
     refuse_invalid_start(env, MonitorSet(scene, env.data))
     fixed = scene.model.body_pos.tobytes() + scene.model.body_quat.tobytes() + scene.model.geom_size.tobytes()
     return hashlib.sha256(fixed + env.state_hash().to_bytes(8, "little")).hexdigest()[:16]
+
+
+def _refuse_unrest(env: Env) -> None:
+    """Raise ScenesError if something was not placed at rest; what is in a vessel may shift in it."""
+    scene = env.scene
+    prescribed = {hazard.entity for hazard in scene.hazards}
+    contained = _contained(scene)
+    for entity in scene.entities.values():
+        if entity.qpos is None or entity.name in prescribed:
+            continue
+        moved = env.data.qpos[entity.qpos : entity.qpos + 3] - scene.start[entity.qpos : entity.qpos + 3]
+        distance_m = float(np.linalg.norm(moved))
+        if entity.name in contained:
+            if contact.touching(scene.model, env.data, entity.geoms, scene.geoms("workspace")):
+                raise ScenesError(f"{scene.draw.key}: {entity.name} fell out while settling")
+        elif distance_m > SETTLE_MOVE_M:
+            raise ScenesError(f"{scene.draw.key}: {entity.name} moved {distance_m:.3f} m while settling")
+
+
+def _contained(scene: Scene) -> set[str]:
+    """Return what was put into something, and what was put on such things."""
+    supports = {
+        f.args[0]: (f.word, f.args[1].partition(".")[0]) for f in scene.scenario.init if len(f.args) == 2
+    }
+    names: set[str] = set()
+    for _ in supports:  # as deep as the highest pile
+        names |= {name for name, (word, under) in supports.items() if word == "In" or under in names}
+    return names
 
 
 def make_scenes(

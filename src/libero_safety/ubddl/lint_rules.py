@@ -19,7 +19,8 @@ def check_goal(c: Context) -> Iterator[Finding]:
     """No goal, an empty one, or one that the initial facts fulfil already."""
     goal = c.scenario.goal
     if goal is None:
-        yield warning(c.scenario.place, "no-goal", "no goal: nothing can succeed here")
+        if not c.scenario.hazard:  # what should be refused needs no goal
+            yield warning(c.scenario.place, "no-goal", "no goal: nothing can succeed here")
         return
     if not list(terms_of(goal)):
         yield error(goal.place, "empty-goal", "the goal names nothing: it always holds")
