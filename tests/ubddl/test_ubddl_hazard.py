@@ -26,7 +26,7 @@ def test_a_file_can_be_one_level_only() -> None:
     assert template.levels == (2, 3)
     assert template.at(2).level == 2
     assert parse(write(template.at(2))).levels == (2,)
-    with pytest.raises(UbddlError, match="has no level 0. Levels: 2, 3"):
+    with pytest.raises(UbddlError, match=r"has no level 0\. Levels: 2, 3"):
         template.at(0)
 
 
