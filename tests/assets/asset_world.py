@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 
 from libero_safety.assets.asset import Asset, Shape
+from libero_safety.assets.geometry import bounds
 
 _KINDS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
@@ -92,3 +93,27 @@ def add_gripper(spec: mujoco.MjSpec, pos: tuple[float, float, float], yaw: float
         pad.size[:] = (0.009, 0.006, 0.023)
         push = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         push.gainprm[0] = 1
+
+
+def lifted(asset: Asset) -> bool:
+    """Close the gripper at the asset's grasp, raise it by 10 cm, and return whether the asset hangs in the fingers."""
+    assert asset.grasp is not None
+    spec = world()
+    rise = -bounds(asset)[0][2]
+    add_asset(spec, asset, (0, 0, rise), free=True)
+    (x, y, z), turn = asset.grasp
+    add_gripper(spec, (x, y, z + rise), turn)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    gripper = set(range(model.body("gripper").geomadr[0], model.ngeom))
+    for contact in data.contact:
+        if (contact.geom1 in gripper) != (contact.geom2 in gripper):
+            assert contact.dist > -0.001, "the open gripper does not fit"
+    for step in range(850):
+        data.ctrl[:] = (min(0.1, max(0.0, (step - 300) * 0.00025)), 30, 30)
+        mujoco.mj_step(model, data)
+    root = model.body(f"{asset.name}.{asset.links[0].name}").id
+    touching = {frozenset(int(model.geom_bodyid[g]) for g in (c.geom1, c.geom2)) for c in data.contact}
+    fingers = [frozenset((root, model.body(name).id)) for name in ("left", "right")]
+    return frozenset((root, 0)) not in touching and all(f in touching for f in fingers)

@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 import pytest
-from asset_world import add_asset, add_gripper, tilt_deg, world
+from asset_world import add_asset, lifted, tilt_deg, world
 
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.catalog import default_catalog
@@ -71,36 +71,9 @@ def test_a_settled_object_stays_put_for_10_s(name: str) -> None:
     assert np.linalg.norm(data.qpos[:2]) < 0.002
 
 
-def lift(asset: Asset) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """Close the gripper at the asset's grasp and raise it by 10 cm."""
-    assert asset.grasp is not None
-    spec = world()
-    rise = -bounds(asset)[0][2]
-    add_asset(spec, asset, (0, 0, rise), free=True)
-    (x, y, z), turn = asset.grasp
-    add_gripper(spec, (x, y, z + rise), turn)
-    model = spec.compile()
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    gripper = set(range(model.body("gripper").geomadr[0], model.ngeom))
-    for contact in data.contact:
-        if (contact.geom1 in gripper) != (contact.geom2 in gripper):
-            assert contact.dist > -0.001, "the open gripper does not fit"
-    for step in range(850):
-        data.ctrl[:] = (min(0.1, max(0.0, (step - 300) * 0.00025)), 30, 30)
-        mujoco.mj_step(model, data)
-    return model, data
-
-
 @pytest.mark.parametrize("name", [n for n in OBJECTS if n not in TOO_LARGE])
 def test_an_8_cm_gripper_can_pick_it_up_at_its_grasp(name: str) -> None:
-    asset = default_catalog().asset(name)
-    model, data = lift(asset)
-    root = model.body(f"{name}.root").id
-    touching = {frozenset(int(model.geom_bodyid[g]) for g in (c.geom1, c.geom2)) for c in data.contact}
-    assert frozenset((root, 0)) not in touching, "still on the table"
-    for finger in ("left", "right"):
-        assert frozenset((root, model.body(finger).id)) in touching
+    assert lifted(default_catalog().asset(name))
 
 
 def test_everything_is_graspable_unless_excused() -> None:
