@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 from libero_safety.errors import LiberoSafetyError
 
-INSTALL_HINT = "`apt-get install libegl1 libgl1 libgl1-mesa-dri` (EGL) or `apt-get install libosmesa6` (OSMesa)"
+INSTALL_HINT = (
+    "`apt-get install libegl1 libgl1 libgl1-mesa-dri` (EGL) or `apt-get install libosmesa6` (OSMesa)"
+)
 
 _OFF = ("disable", "disabled", "off", "false", "0")
 _ANY = ("", "enable", "enabled", "on", "true", "1")
