@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,6 +13,8 @@ from libero_safety.assets.geometry import bounds, mass_kg, volume_m3
 from libero_safety.assets.mjcf import read_asset
 from libero_safety.assets.mjcf_file import AssetFileError
 from libero_safety.assets.sources import BUILT_IN, SourceError, source, source_names
+from libero_safety.sim.build import add_asset
+from libero_safety.types import Pose
 
 CUBE = """v -1 -1 -1
 v 1 -1 -1
@@ -130,6 +133,25 @@ def test_a_mesh_is_felt_as_its_hull_and_seen_with_its_picture(tmp_path: Path) ->
     assert felt.mesh is not None
     assert len(felt.mesh.vertices) == 8
     assert mass_kg(read(tmp_path, body(geoms), assets)) == pytest.approx(1000 * 0.02**3, rel=1e-5)
+
+
+def test_a_picture_is_built_once_and_put_on_its_mesh(tmp_path: Path) -> None:
+    assets = """<mesh name="cube" file="cube.obj" scale=".01 .01 .01"/>
+      <texture name="red" type="2d" file="red.png"/><material name="red" texture="red"/>"""
+    geoms = """<geom type="mesh" mesh="cube" material="red" contype="0" conaffinity="0" group="1"/>
+      <geom type="mesh" mesh="cube" group="0"/><geom type="box" size=".01 .01 .01" material="red" group="1"/>"""
+    asset = read(tmp_path, body(geoms), assets)
+    assert asset.links[0].shapes[2].rgba == pytest.approx(
+        (1, 0, 0, 1)
+    )  # no texture coordinates: the mean colour
+    spec = mujoco.MjSpec()
+    for name in ("a", "b"):
+        add_asset(spec, name, asset, Pose((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)), free=False)
+    model = spec.compile()
+    assert (model.ntex, model.nmat) == (1, 1)
+    assert (model.tex_data.reshape(8, 8, 3) == (255, 0, 0)).all()
+    assert model.geom("a/root/body/0").matid[0] == 0
+    assert model.geom("a/root/body/1").matid[0] == -1
 
 
 def test_colliding_geoms_are_drawn_when_nothing_else_is_or_in_the_group_that_is(tmp_path: Path) -> None:

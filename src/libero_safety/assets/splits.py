@@ -10,27 +10,13 @@ import math
 import re
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
 
 import numpy as np
 
-from libero_safety.assets.asset import Asset, Rgba
+from libero_safety.assets.asset import Asset
 from libero_safety.assets.geometry import scaled, tinted
-from libero_safety.assets.objects.ranges import OneOf, Range, Tone, can_draw, drawn
-from libero_safety.assets.objects.shapes import (
-    BLACK,
-    BLUE,
-    BROWN,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    PURPLE,
-    RED,
-    WHITE,
-    YELLOW,
-    Recipe,
-)
+from libero_safety.assets.objects.ranges import OneOf, Range, can_draw, drawn
+from libero_safety.assets.objects.shapes import Recipe
 from libero_safety.rng import rng_for
 from libero_safety.types import Key
 from libero_safety.ubddl.spec import Split
@@ -40,13 +26,13 @@ TEST_FROM = 100
 TRAIN_NUMBERS, TEST_NUMBERS = range(1, 12), range(TEST_FROM, TEST_FROM + 8)
 """Numbers of the variants that a scenario's `:split` draws from; the train split has the type itself, too."""
 
-SPLIT_NUMBERS: dict[Split, range] = {"train": range(1, TEST_FROM), "test": range(TEST_FROM, 10 * TEST_FROM)}
+SPLIT_NUMBERS: dict[Split, range] = {"train": range(1, TEST_FROM), "test": range(TEST_FROM, 2 * TEST_FROM)}
 """Numbers of the variants that `objects --count` draws from."""
 
 MIDDLE, END = 0.6, 0.15
 """Shares of a parameter's range that train variants come from, and test variants at either end."""
 HELD_OUT_EVERY = 3
-"""Every third colour of a list is held out, but for a type's own. A colour in a type's name only changes its tone."""
+"""Every third colour of a list is held out, but for a type's own."""
 
 TRAIN_SIZE = (0.95, 1.05)
 """Least and largest size of a train variant, as a factor."""
@@ -55,19 +41,6 @@ TEST_SIZES = ((0.88, 0.93), (1.07, 1.12))
 TRAIN_HUE, TEST_HUE = (-0.35, 0.35), (0.42, 0.58)
 """How far hues move, in turns of the colour circle; greys stay grey."""
 
-_COLOURS: dict[str, Rgba] = {
-    "black": BLACK,
-    "white": WHITE,
-    "grey": GREY,
-    "red": RED,
-    "orange": ORANGE,
-    "yellow": YELLOW,
-    "green": GREEN,
-    "blue": BLUE,
-    "purple": PURPLE,
-    "pink": PINK,
-    "brown": BROWN,
-}
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _NUMBERED = re.compile(r"(?P<base>.+?)_{1,2}(?P<number>\d+(?:_\d+)*)")
 
@@ -110,32 +83,22 @@ def variant(recipe: Recipe, name: str, numbered: Numbered, *, recolour: bool) ->
     """Return the variant of a recipe; with `recolour` the hues of what is only scaled differ, too."""
     if can_draw(recipe):
         rng = rng_for(Key("", numbered.base, 0, numbered.number, 0), "variant")
-        return drawn(recipe, name, rng, partial(_part, numbered))
+        return drawn(recipe, name, rng, partial(_part, numbered.split))
     other = scaled(recipe(name), size_factor(numbered.number))
     return tinted(other, hue_turn(numbered.number)) if recolour else other
 
 
-def _part(numbered: Numbered, kind: Range, own: object, rng: np.random.Generator) -> Range:
+def _part(split: Split, kind: Range, own: object, rng: np.random.Generator) -> Range:
     """Return what a variant's parameter comes from: the middle of its range, or one end for a test variant."""
     if isinstance(kind, OneOf):
-        if not is_named(own, numbered.base):
-            held = held_out(kind, own)
-            return OneOf(held if numbered.split == "test" else tuple(v for v in kind.values if v not in held))
-        kind = Tone()
+        held = held_out(kind, own)
+        return OneOf(held if split == "test" else tuple(v for v in kind.values if v not in held))
     low, high = kind.low, kind.high
-    if numbered.split == "train":
+    if split == "train":
         margin = (1 - MIDDLE) / 2 * (high - low)
         return replace(kind, low=low + margin, high=high - margin)
     width = END * (high - low)
     return replace(kind, high=low + width) if rng.integers(2) else replace(kind, low=high - width)
-
-
-def is_named(colour: object, base: str) -> bool:
-    """Return whether a type's name says that it has this colour, as `red_coffee_mug` does; then it keeps it."""
-    if not isinstance(colour, tuple):
-        return False
-    near = min(_COLOURS, key=lambda word: math.dist(_COLOURS[word][:3], cast(Rgba, colour)[:3]))
-    return near in base.split("_")
 
 
 def held_out(kind: OneOf, own: object) -> tuple[object, ...]:
