@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 from asset_volume import farthest_outside, seen, volumes
-from asset_world import add_asset, tilt_deg, world
+from asset_world import add_asset, lifted, tilt_deg, world
 
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.catalog import default_catalog
@@ -289,6 +289,7 @@ def test_some_drawn_objects_are_sound(number: int) -> None:
         moved, turned = rest(asset)
         assert moved < 0.002
         assert turned < 1.0
+    assert asset.grasp is None or lifted(asset)
 
 
 @pytest.mark.slow
@@ -310,5 +311,7 @@ def test_a_thousand_drawn_objects_are_sound_and_all_differ() -> None:
                 faults.append(
                     f"{asset.name} {number}: moved {1e3 * moved:.1f} mm, turned {turned:.1f} degrees"
                 )
+        if asset.grasp is not None and not lifted(asset):
+            faults.append(f"{asset.name} {number}: cannot be lifted")
     assert not faults
     assert len(digests) == 1000
