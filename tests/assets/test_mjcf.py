@@ -224,6 +224,14 @@ BAD = {
     "zero mass without a joint": (f"<body>{BOX.replace('.5', '0')}</body>", "", "", "weighs 0 kg"),
     "negative mass": (body(BOX.replace('".5"', '"-1"')), "", "", "mass|weighs"),
     "negative density": (body('<geom type="sphere" size=".1" density="-1"/>'), "", "", "weighs|density|mass"),
+    "tonnes": (body(BOX.replace('".5"', '"1e6"')), "", "", "weighs 1e\\+06 kg, not"),
+    "next to nothing": (body(BOX.replace('".5"', '"1e-9"')), "", "", "weighs 1e-09 kg, not"),
+    "infinite damping": (
+        f'<body><joint range="0 1" damping="inf"/>{BOX}</body>',
+        "",
+        "",
+        'damping="inf"> is not',
+    ),
     "bad inertia": (body(f'<inertial pos="0 0 0" mass="1" diaginertia="1 1 9"/>{BOX}'), "", "", "inertia"),
     "negative inertia": (
         body(f'<inertial pos="0 0 0" mass="1" diaginertia="-1 1 1"/>{BOX}'),
@@ -233,7 +241,7 @@ BAD = {
     ),
     "duplicate names": (body(BOX.replace("<geom", '<geom name="a"') * 2), "", "", "repeated name"),
     "centimetres": (body(USE), MESH.format("cube.obj").replace(".01 .01 .01", "9 9 9"), "", "centimetres"),
-    "too small": (body('<geom type="sphere" size="1e-5"/>'), "", "", "smaller than"),
+    "too small": (body('<geom type="sphere" size="1e-5" mass=".1"/>'), "", "", "smaller than"),
     "not finite": (body('<geom type="sphere" size=".02" pos="nan 0 0"/>'), "", "", "finite|refuses|nan"),
     "nothing to touch": (
         body('<geom type="sphere" size=".02" contype="0" conaffinity="0" />'),

@@ -262,7 +262,7 @@ class _Converter:
             "hinge" if kind == "hinge" else "slide",
             self._at(axis),
             pos=_minus(self._at(self._data.xanchor[index]), self._origin(body)),
-            low=low,
+            low=low + 0.0,  # no negative zero
             high=high,
             opened=opened,
             closed=closed,

@@ -1,6 +1,7 @@
 """Reading MJCF files of other origin: checked before MuJoCo sees them, compiled without touching the disk again."""
 
 import io
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ _COMPILER = ("angle", "eulerseq", "autolimits")
 """Compiler settings that change what the rest of a file says."""
 _ASSETS = ("mesh", "texture", "material")
 _REFUSED = ("composite", "flexcomp", "attach", "plugin", "extension", "hfield", "skin", "model", "deformable")
+_NAMES = frozenset("name class childclass model file mesh material texture data".split())
+"""Attributes that are no numbers."""
+_NOT_FINITE = re.compile(r"(?<![\w.])[+-]?(nan|inf(inity)?)(?!\w)", re.IGNORECASE)
 _FACES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 _DEEPEST_INCLUDE = 10
 
@@ -63,6 +67,9 @@ def read_mjcf(path: Path, root: Path, *, first_name_holds: bool = False) -> Mjcf
     for element in tree.iter():
         if element.tag in _REFUSED:
             raise AssetFileError(f"{path}: <{element.tag}> is not supported in an asset")
+        for name, value in element.items():
+            if name not in _NAMES and _NOT_FINITE.search(value):
+                raise AssetFileError(f'{path}: <{element.tag} {name}="{value}"> is not finite')
     files = _Files(path, root, tree)
     kept = ET.Element("mujoco", {"model": tree.get("model", path.stem)})
     for section in tree:

@@ -12,6 +12,8 @@ from libero_safety.assets.mjcf_file import AssetFileError, MjcfFile
 if TYPE_CHECKING:
     import mujoco
 
+LIGHTEST_KG, HEAVIEST_KG = 1e-6, 1000.0
+"""Things lighter or heavier than this are taken for mistakes; contacts of the extremes are unstable, too."""
 _ROUNDING = 1e-6
 
 
@@ -29,10 +31,14 @@ def weighed(file: MjcfFile, geoms: Sequence[int], shapes: Sequence[Shape], link:
         of_body[body] = of_body.get(body, 0.0) + mass
     stated = _stated(file)
     told, felt = sum(stated.get(body, own) for body, own in of_body.items()), sum(masses)
-    if any(s.role != "visual" for s in shapes) and not (math.isfinite(told) and min(told, felt) > 0):
-        raise AssetFileError(
-            f"{file.path}: {link} weighs {min(told, felt):.3g} kg: what collides needs a mass or density"
-        )
+    if any(s.role != "visual" for s in shapes):
+        if not (math.isfinite(told) and min(told, felt) > 0):
+            raise AssetFileError(
+                f"{file.path}: {link} weighs {min(told, felt):.3g} kg: what collides needs a mass or density"
+            )
+        if not LIGHTEST_KG <= told <= HEAVIEST_KG:
+            limits = f"{LIGHTEST_KG:g} to {HEAVIEST_KG:g} kg"
+            raise AssetFileError(f"{file.path}: {link} weighs {told:.3g} kg, not {limits}: in other units?")
     factor = told / felt if felt else 0.0
     return [
         s if s.role == "visual" else replace(s, density=factor * m / volume_m3(s))
