@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.mujoco_log import no_log_file
 
 if TYPE_CHECKING:
     import mujoco
@@ -63,6 +64,7 @@ def read_mjcf(path: Path, root: Path, *, first_name_holds: bool = False) -> Mjcf
     """
     import mujoco  # here, so that a catalog of built-in assets does without it
 
+    no_log_file()
     tree = _tree(path, root, 0)
     for element in tree.iter():
         if element.tag in _REFUSED:

@@ -10,6 +10,7 @@ import numpy as np
 
 from libero_safety.assets.catalog import Catalog, default_catalog
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.mujoco_log import no_log_file
 from libero_safety.sim import predicate
 from libero_safety.sim.control import CONTROLLERS, OperationalSpaceController
 from libero_safety.sim.corrupt import apply_noises
@@ -89,8 +90,7 @@ class Env:
             quality: rendering preset, see `vision.QUALITIES`.
             render: False leaves `Observation.images` empty, and needs no GL library.
         """
-        # MuJoCo's own handler writes a log file into the working folder; the warning counters are what is read here.
-        mujoco.set_mju_user_warning(_ignore)
+        no_log_file()
         self._catalog = catalog or default_catalog()
         self._image_size, self._render = image_size, render
         self._quality: Quality = quality
@@ -318,10 +318,6 @@ class Env:
         if self._vision is not None:
             self._vision.close()
             self._vision = self._drawn = None
-
-
-def _ignore(message: str) -> None:
-    """Drop a warning of MuJoCo's."""
 
 
 def _awake_copy(model: mujoco.MjModel, data: mujoco.MjData) -> mujoco.MjData:
