@@ -224,6 +224,8 @@ class MonitorSet:
             for name, entity in scene.entities.items()
             if entity.qpos is not None and name not in self.guarded
         ]
+        self._finger = scene.geoms("robot.left_finger")
+        self._load_geoms = np.concatenate([np.empty(0, np.int32), *(e.geoms for e, _ in self._carried)])
         self._table, self._bits = self._pair_table()
         self.violations: list[Violation] = []
         self._broken: set[int] = set()
@@ -232,8 +234,7 @@ class MonitorSet:
 
     def _pair_table(self) -> tuple[contact.PairTable, list[tuple[int, TouchMonitor]]]:
         """Bit 0 is guarded entities against all that the robot is or may hold; then one bit per watched pair."""
-        carried = [entity.geoms for entity, _ in self._carried]
-        pairs = [(np.concatenate([self._scene.robot_geoms, *carried]), self._guarded_geoms)]
+        pairs = [(np.concatenate([self._scene.robot_geoms, self._load_geoms]), self._guarded_geoms)]
         bits: list[tuple[int, TouchMonitor]] = []
         for index, monitor in self._touch:
             pairs.extend(monitor.pairs)
@@ -309,6 +310,8 @@ class MonitorSet:
 
     def _robot_and_load(self, data: mujoco.MjData) -> IntArray:
         """Colliding geoms of the robot and of what it holds now."""
+        if next(contact.touches(data, self._finger, self._load_geoms), None) is None:
+            return self._scene.robot_geoms
         held = [entity.geoms for entity, is_held in self._carried if is_held(data)]
         return np.concatenate([self._scene.robot_geoms, *held]) if held else self._scene.robot_geoms
 
