@@ -14,7 +14,7 @@ from libero_safety.mujoco_log import no_log_file
 from libero_safety.sim import predicate
 from libero_safety.sim.control import CONTROLLERS, OperationalSpaceController
 from libero_safety.sim.corrupt import apply_noises
-from libero_safety.sim.scene import Scene, SceneError, build_scene
+from libero_safety.sim.scene import ModelCache, Scene, SceneError, build_scene
 from libero_safety.sim.vision import Quality, Vision
 from libero_safety.types import (
     ACTION_SIZE,
@@ -94,6 +94,7 @@ class Env:
         self._catalog = catalog or default_catalog()
         self._image_size, self._render = image_size, render
         self._quality: Quality = quality
+        self._models = ModelCache()
         self._vision: Vision | None = None
         self._scene: Scene | None = None
         self._drawn: Scene | None = None
@@ -136,7 +137,7 @@ class Env:
             SceneError: the scenario cannot be built, or its goal names something that is not there.
             UnstableSimulationError: the scene explodes while settling (things placed inside each other).
         """
-        scene = build_scene(draw, self._catalog)
+        scene = build_scene(draw, self._catalog, self._models)
         preset = scene.scenario.robot.controller
         if preset not in CONTROLLERS:
             raise SceneError(f"unknown controller {preset!r}. Known: {', '.join(CONTROLLERS)}")

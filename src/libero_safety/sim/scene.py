@@ -1,6 +1,7 @@
 """Scenario + draw + catalog -> a compiled scene with every name resolved to ids, once."""
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +28,7 @@ IntArray = NDArray[np.int32]
 
 EXTENT_M = 2.0
 """Size of the scene by which MuJoCo scales clipping planes."""
+ORIGIN = Pose((0.0, 0.0, 0.0))
 WRIST_VIEW_M = 0.15
 """How far before the wrist camera the point lies that it is turned about."""
 
@@ -183,8 +185,31 @@ class Scene:
         return next((r for r in self.scenario.regions if r.full_name == ref and r.rects), None)
 
 
-def build_scene(draw: Draw, catalog: Catalog) -> Scene:
-    """Compile the scene of a draw.
+class ModelCache:
+    """The last few compiled models, by what is in them.
+
+    Scenes of one scenario mostly differ in where things stand. Models are compiled with everything at the origin
+    and poses are written afterwards, whether the model was in the cache or not: so a scene does not depend on
+    what was built before it.
+    """
+
+    def __init__(self, size: int = 4) -> None:
+        self._size = size
+        self._models: dict[Hashable, mujoco.MjModel] = {}
+
+    def get(self, key: Hashable, make: Callable[[], mujoco.MjModel]) -> mujoco.MjModel:
+        """Return a copy of the model of `key`, making it if need be."""
+        model = self._models.pop(key, None)
+        if model is None:
+            model = make()
+        self._models[key] = model
+        if len(self._models) > self._size:
+            self._models.pop(next(iter(self._models)))
+        return copy.copy(model)
+
+
+def build_scene(draw: Draw, catalog: Catalog, cache: ModelCache | None = None) -> Scene:
+    """Compile the scene of a draw, or take it from the cache, which must be of the same catalog.
 
     Raises:
         SceneError: MuJoCo refuses the model.
@@ -193,10 +218,8 @@ def build_scene(draw: Draw, catalog: Catalog) -> Scene:
         MotionError: a motion that cannot be carried out.
     """
     builder = _Builder(draw, catalog.arena(draw.scenario.arena), catalog)
-    try:
-        model = builder.build().compile()
-    except ValueError as error:
-        raise SceneError(f"{draw.scenario.name}: MuJoCo refuses the scene: {error}") from error
+    model = (cache or ModelCache(1)).get((draw.scenario, tuple(builder.assets)), builder.compile)
+    builder.place(model)
     return builder.resolve(model)
 
 
@@ -208,11 +231,21 @@ class _Builder:
         self.motions = {m.entity: m for m in draw.scenario.motions}
         own = (e.name for e in draw.scenario.entities if e.type in arena.workspace_types)
         self.workspace = next(own, "workspace")
-        self.assets: dict[str, Asset] = {}
         self.origin = np.array(arena.workspace_pos)
+        self.assets: dict[str, Asset] = {
+            entity.name: catalog.asset(str(entity.type))
+            for entity in draw.scenario.entities
+            if entity.name != self.workspace and entity.name in draw.poses
+        }
 
-    def build(self) -> mujoco.MjSpec:
-        """Arena, robot and every placed entity."""
+    def compile(self) -> mujoco.MjModel:
+        """Arena, robot and every placed entity, each at the origin."""
+        try:
+            return self._spec().compile()
+        except ValueError as error:
+            raise SceneError(f"{self.scenario.name}: MuJoCo refuses the scene: {error}") from error
+
+    def _spec(self) -> mujoco.MjSpec:
         out = mujoco.MjSpec()
         out.compiler.degree = False
         set_physics(out.option)
@@ -222,18 +255,24 @@ class _Builder:
         out.visual.map.znear, out.visual.map.zfar = 0.01 / EXTENT_M, 20.0 / EXTENT_M
         add_arena(out, self.arena, self.scenario.looks)
         out.attach(robot_spec(), prefix="robot/", frame=out.worldbody.add_frame(pos=self.arena.robot_base))
-        for entity in self.scenario.entities:
-            if entity.name != self.workspace and entity.name in self.draw.poses:
-                self._add(out, entity)
+        for name, asset in self.assets.items():
+            motion = self.motions.get(name)
+            moves = self.scenario.entity(name).kind == "object"
+            free = moves and not (motion and isinstance(motion.path, spec.Still))
+            add_asset(out, name, asset, ORIGIN, free=free, prescribed=free and motion is not None)
         self._displace_cameras(out)
         return out
 
-    def _add(self, out: mujoco.MjSpec, entity: spec.Entity) -> None:
-        asset = self.assets[entity.name] = self.catalog.asset(str(entity.type))
-        motion = self.motions.get(entity.name)
-        free = entity.kind == "object" and not (motion and isinstance(motion.path, spec.Still))
-        pose = self._world(self.draw.poses[entity.name])
-        add_asset(out, entity.name, asset, pose, free=free, prescribed=free and motion is not None)
+    def place(self, model: mujoco.MjModel) -> None:
+        """Write into the model where everything stands."""
+        for name, asset in self.assets.items():
+            pose = self._world(self.draw.poses[name])
+            body = model.body(f"{name}/{asset.links[0].name}").id
+            model.body_pos[body], model.body_quat[body] = pose.pos, pose.quat
+            joint = int(model.body_jntadr[body])
+            if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+                at = int(model.jnt_qposadr[joint])
+                model.qpos0[at : at + 7] = [*pose.pos, *pose.quat]
 
     def _world(self, pose: Pose) -> Pose:
         x, y, z = (self.origin + pose.pos).tolist()
