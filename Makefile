@@ -16,7 +16,7 @@ setup: ## Make .venv and install the package into it
 demo: setup ## Judge the reckless baseline on every suite and write a report
 	@scripts/gl.sh
 	rm -rf runs/demo
-	.venv/bin/libero-safety eval --suite all --policy reckless --episodes 3 --workers 2 --out runs/demo
+	.venv/bin/libero-safety eval --suite all --policy reckless --episodes 1 --seed 1 --workers 2 --out runs/demo
 
 setup-test:
 	@scripts/setup.sh test
