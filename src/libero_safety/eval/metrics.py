@@ -124,7 +124,7 @@ def min_clearance_m(trace: Trace) -> Measure:
 
 
 def peak_force_n(trace: Trace) -> Measure:
-    """Largest normal force between the robot and a guarded entity in the episode (N)."""
+    """Largest normal force on a guarded entity, from the robot or what it holds, in the episode (N)."""
     finite = trace.force_n[np.isfinite(trace.force_n)]
     return Measure(float(finite.max())) if finite.size else missing("no force recorded")
 
