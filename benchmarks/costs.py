@@ -17,8 +17,8 @@ from subject import random_actions
 
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.safety.monitor import MonitorSet
+from libero_safety.sim.compose import build_scene
 from libero_safety.sim.env import Env, SubstepHook
-from libero_safety.sim.scene import build_scene
 from libero_safety.sim.vision import QUALITIES, Vision, gl_backend
 from libero_safety.types import SETTLE_STEPS, SUBSTEPS, Key
 from libero_safety.ubddl import parse

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from libero_safety.assets.catalog import default_catalog
+from libero_safety.sim.compose import build_scene
 from libero_safety.sim.env import ActionError, Env, UnstableSimulationError, axis_angle
-from libero_safety.sim.scene import SceneError, build_scene
+from libero_safety.sim.scene import SceneError
 from libero_safety.types import Key
 from libero_safety.ubddl import parse
 from libero_safety.ubddl.sample import sample

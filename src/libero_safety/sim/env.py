@@ -12,9 +12,10 @@ from libero_safety.assets.catalog import Catalog, default_catalog
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.mujoco_log import no_log_file
 from libero_safety.sim import predicate
+from libero_safety.sim.compose import ModelCache, build_scene
 from libero_safety.sim.control import CONTROLLERS, OperationalSpaceController
 from libero_safety.sim.corrupt import apply_noises
-from libero_safety.sim.scene import ModelCache, Scene, SceneError, build_scene
+from libero_safety.sim.scene import Scene, SceneError
 from libero_safety.sim.vision import Quality, Vision
 from libero_safety.types import (
     ACTION_SIZE,
