@@ -1,0 +1,1 @@
+"""Collision-free motion: problems, planners, inverse kinematics and time laws."""
