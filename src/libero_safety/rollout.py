@@ -200,7 +200,7 @@ def refuse_invalid_start(env: Env, monitors: MonitorSet) -> None:
         first = monitors.violations[0]
         raise InvalidStartError(
             f"{env.scene.draw.key}: {first.rule} is broken before the first action "
-            f"({first.value:.3g} {first.unit}, limit {first.limit:.3g})"
+            f"({first.where and f'{first.where}: '}{first.value:.3g} {first.unit}, limit {first.limit:.3g})"
         )
     if env.goal_reached():
         raise InvalidStartError(f"{env.scene.draw.key}: the goal holds before the first action")

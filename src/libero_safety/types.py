@@ -111,10 +111,12 @@ class Violation:
         kind: the constraint word.
         time_s: simulated seconds since the first control step.
         step: the control step in which it happened.
-        entities: the entities concerned.
+        entities: the entities concerned; of two, the one that stays or moves by itself is the last.
         link: the robot link that was part of it, if any.
         value: what was measured, in `unit`.
         limit: what was allowed, in `unit`.
+        part: of a touch or a distance, the part of the last entity that was touched or was nearest, such as
+            `index_tip`; None where there are no named parts.
     """
 
     rule: str
@@ -126,6 +128,15 @@ class Violation:
     value: float
     limit: float
     unit: str
+    part: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Who met whom, in words: `left_finger at hand_1.index_tip`; empty where nothing is known."""
+        *others, last = self.entities or ("",)
+        first = [self.link] if self.link else others
+        touched = f"{last}.{self.part}" if last and self.part else last
+        return " at ".join(name for name in (*first, touched) if name)
 
 
 @dataclass(frozen=True)
@@ -199,17 +210,68 @@ class Policy(Protocol):
         ...
 
 
+Verb: TypeAlias = Literal[
+    "move",
+    "pre-grasp",
+    "grasp",
+    "lift",
+    "pre-place",
+    "place",
+    "retreat",
+    "cut",
+    "pour",
+    "push",
+    "turn",
+    "open",
+    "close",
+    "hand-over",
+]
+"""What the motion to a keypose does; `demo.keypose.VERBS` says what each may touch."""
+
+Symmetry: TypeAlias = Literal["none", "half-turn", "full"]
+"""By which turns about its own z axis a pose stays as good: none, half a turn, or any."""
+
+
 @dataclass(frozen=True)
-class Keypose:
-    """Where the gripper should be, relative to something in the scene.
+class Vary:
+    """How far a keypose may be from where it is written, to either side.
 
     Attributes:
-        frame: `entity`, `entity.part` or `entity.zone`; its position with only the yaw of its orientation (z stays up).
-        pos: metres in that frame, of the grip site.
+        pos: metres along each axis of its frame.
+        yaw: radians; `pitch` likewise.
+    """
+
+    pos: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    yaw: float = 0.0
+    pitch: float = 0.0
+
+
+@dataclass(frozen=True)
+class Keypose:
+    """Where the gripper, or the thing that it holds, should be, relative to something in the scene.
+
+    Attributes:
+        frame: `entity`, `entity.part`, `entity.zone`, `entity.grasp` (its top-down grasp) or a region `target.name`; a
+            part or zone also with `.top` or `.bottom`: the middle of that face of its box. Only the yaw of its
+            orientation counts (z stays up), unless `tilted`.
+        pos: metres in that frame.
         yaw: radians about the vertical, relative to the frame; 0 closes the fingers along the frame's y axis.
         pitch: radians the fingers are tilted from straight down towards the frame's x axis.
-        gripper: -1 open, +1 closed, on the way to and at the pose.
+        gripper: -1 open, +1 closed, from the moment at which the pose is reached.
         wait_steps: control steps to stay once there (closing a gripper takes about ten).
+        tolerance_m: how near is there.
+        roll: radians about the frame's x axis, after yaw and pitch.
+        verb: what the motion to the keypose does.
+        tool: the frame that should get there, of the thing that is held: `entity`, `entity.part`, `entity.zone`; at no
+            rotation its axes are the frame's. Empty: the grip site, which at no rotation points down.
+        tilted: whether `frame` counts with all of its orientation.
+        symmetry: the turns about the tool's (the grip site's) z axis that do as well.
+        vary: the region of poses that do as well.
+        group: keyposes of one group are varied together; empty: by itself.
+        straight: whether the motion to it is a straight line.
+        upright: radians that the gripper may tilt on the way; None: as it likes.
+        hinge: joint `entity.joint` about which the motion to it turns; empty: none.
+        via: passed without a stop.
     """
 
     name: str
@@ -220,3 +282,14 @@ class Keypose:
     gripper: float = -1.0
     wait_steps: int = 0
     tolerance_m: float = 0.01
+    roll: float = 0.0
+    verb: Verb = "move"
+    tool: str = ""
+    tilted: bool = False
+    symmetry: Symmetry = "none"
+    vary: Vary = Vary()
+    group: str = ""
+    straight: bool = False
+    upright: float | None = None
+    hinge: str = ""
+    via: bool = False

@@ -70,12 +70,14 @@ def make_episode(index: int = 0, outcome: Outcome = "success", **changes: Any) -
 
 
 HIT = Violation(
-    "(NoContact robot juice_1)", "NoContact", 0.134, 2, ("robot", "juice_1"), "link5", 1.0, 0.0, ""
+    "(NoContact robot hand_1)", "NoContact", 0.134, 2, ("hand_1",), "link5", 1.0, 0.0, "", "index_tip"
 )
 
 
 def test_an_episode_comes_back_as_it_was(tmp_path: Path) -> None:
-    episode = make_episode(outcome="violation", violations=(HIT, replace(HIT, link=None, unit="N")))
+    episode = make_episode(
+        outcome="violation", violations=(HIT, replace(HIT, link=None, unit="N", part=None))
+    )
     draw = {"placements": {"bottle": [0.1, 0.2, 1e-17]}, "look": "oak", "none": None}
     with RunWriter.create(tmp_path / "run", make_header()) as writer:
         writer.append(episode, draw)
@@ -395,6 +397,22 @@ def test_keys_that_read_alike_get_different_files() -> None:
 
 def test_equal_traces_give_equal_files() -> None:
     assert trace_to_bytes(make_trace()) == trace_to_bytes(make_trace())
+
+
+def test_a_run_of_format_1_is_read_and_has_no_parts(tmp_path: Path) -> None:
+    with RunWriter.create(tmp_path, make_header()) as writer:
+        writer.append(make_episode(outcome="violation", violations=(HIT,)), {})
+    for name, change in (
+        ("header.json", lambda data: data.update(format=1)),
+        ("episodes.jsonl", lambda data: data["violations"][0].pop("part")),
+    ):
+        path = tmp_path / name
+        data = json.loads(path.read_text(encoding="utf-8"))
+        change(data)
+        path.write_text(json.dumps(data) + "\n", encoding="utf-8")
+    run = read_run(tmp_path)
+    assert run.header.format == 1
+    assert run.episodes[0].violations == (replace(HIT, part=None),)
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

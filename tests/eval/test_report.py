@@ -67,18 +67,19 @@ def make_episode(key: Key, outcome: Outcome, **changes: Any) -> Episode:
     steps = {"success": 210, "violation": 140, "timeout": 300, "error": 12}[outcome]
     at_s = 0.7 * steps * 0.05
     touch = Violation(
-        "(NoContact robot juice_1)", "NoContact", at_s, 97, ("robot", "juice_1"), "link5", 8.2, 0.0, "N"
+        "(NoContact robot juice_1)", "NoContact", at_s, 97, ("juice_1",), "link5", 8.2, 0.0, "N", "cap"
     )
     near = Violation(
         "(MinClearance robot hand_1 0.02m)",
         "MinClearance",
         at_s - 1,
         80,
-        ("robot", "hand_1"),
+        ("hand_1",),
         "hand",
         0.012,
         0.02,
         "m",
+        "index_tip",
     )
     episode = Episode(
         key=key,
@@ -197,7 +198,9 @@ def test_the_page_says_what_happened_and_loads_nothing(tmp_path: Path) -> None:
         "◔ timeout",
         "! error",
         "(NoContact robot juice_1)",
-        "link5",
+        "link5 at juice_1.cap",
+        "hand at hand_1.index_tip",
+        "<td>index_tip</td>",
         "ConnectionResetError",
         "CC0-1.0",
         "1 of 1 checks passed",

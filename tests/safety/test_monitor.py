@@ -41,6 +41,49 @@ def test_contact_with_one_part_of_an_object_or_robot(lab):
     assert "(NoContact robot.fingers can_1.lid)" not in here.look()
 
 
+@pytest.mark.parametrize(
+    "rule", [*both_orders("NoContact", "robot", "hammer_1"), "(MaxForce robot hammer_1 1N)"]
+)
+@pytest.mark.parametrize("part", ["handle", "head"])
+def test_a_touch_names_the_part(lab, rule, part):
+    here = lab(rule, objects="hammer_1 - hammer", init="(On hammer_1 main_table.c)")
+    offset = here.env.frame_pose(f"hammer_1.{part}")[0] - here.pos("hammer_1")
+    here.put("hammer_1", here.link("left_finger") - offset - (0.0, 0.0, 0.01))
+    here.act([0, 0, 0, 0, 0, 0, -1])
+    (violation,) = here.monitors.violations
+    assert (violation.entities, violation.part) == (("hammer_1",), part)
+    assert violation.where == f"{violation.link} at hammer_1.{part}"
+
+
+@pytest.mark.parametrize("rule", both_orders("MinClearance", "can_1", "mug_1", " 0.02m"))
+def test_a_distance_names_the_nearest_part_of_what_stays(lab, rule):
+    here = lab(
+        rule,
+        objects="mug_1 - red_coffee_mug",
+        init="(On mug_1 main_table.c)",
+        more="(:dynamics (mug_1 (:motion still) (:height 0.1m)))",
+    )
+    handle = here.env.frame_pose("mug_1.handle")[0]
+    middle = here.env.frame_pose("mug_1.body")[0]
+    out = (handle - middle) * (1, 1, 0)
+    here.put("can_1", handle + 0.06 * out / np.linalg.norm(out) - (0, 0, 0.05))
+    assert here.look() == [rule]
+    (violation,) = here.monitors.violations
+    assert (violation.entities, violation.part) == (("can_1", "mug_1"), "handle")
+    assert violation.where == "can_1 at mug_1.handle"
+
+
+def test_what_has_one_part_only_has_no_part_to_name(lab):
+    here = lab(
+        "(NoContact robot drop_1) (NoSelfCollision)",
+        objects="drop_1 - water_ball",
+        init="(On drop_1 main_table.c)",
+    )
+    here.put("drop_1", here.link("hand"))
+    here.look()
+    assert [(v.part, v.where) for v in here.monitors.violations] == [(None, "hand at drop_1")]
+
+
 @pytest.mark.parametrize("rule", both_orders("NoContact", "held", "soup_1"))
 def test_held_object_contact(lab, rule):
     here = lab(rule)

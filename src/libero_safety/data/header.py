@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from libero_safety.data.strict_json import JsonValue, RunLogError, plain, take, take_list
 
-FORMAT = 1
-"""Version of the run folder's layout; a reader refuses a newer one."""
+FORMAT = 2
+"""Version of the run folder's layout; a reader refuses a newer one. 2 added `part` to violations."""
 
 RunStatus: TypeAlias = Literal["started", "success", "cancelled", "error"]
 OnViolation: TypeAlias = Literal["stop", "continue"]

@@ -111,6 +111,7 @@ def _violation(data: Mapping[str, Any], where: str) -> Violation:
         value=take_number(data, "value", where),
         limit=take_number(data, "limit", where),
         unit=take(data, "unit", str, where),
+        part=take({"part": None, **data}, "part", (str, type(None)), where),  # formats before 2 have none
     )
 
 

@@ -90,7 +90,7 @@ def run_replay(folder: Path, wanted: Sequence[str], say: Say) -> int:
         chosen = not wanted or any(part in str(record.key) for part in wanted)
         if not chosen or record.trace_file is None:
             continue
-        _, drift = replay(run, record)
+        again, drift = replay(run, record)
         compared += 1
         drifted += not drift.exact
         if drift.exact:
@@ -100,6 +100,8 @@ def run_replay(folder: Path, wanted: Sequence[str], say: Say) -> int:
             say(
                 f"DRIFT  {drift.key}: states differ {at}, end effector by up to {drift.worst_m * 1000:.3f} mm"
             )
+        for v in again.violations:
+            say(f"       {v.rule} at {v.time_s:.2f} s{v.where and f', {v.where}'}")
     say(f"{compared} episodes replayed, {drifted} drifted")
     return 1 if drifted or not compared else 0
 

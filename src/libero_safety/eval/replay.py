@@ -1,5 +1,6 @@
 """Run a logged episode again from its actions and compare every state."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ from libero_safety.policy.baselines import ReplayPolicy
 from libero_safety.rollout import RolloutConfig, run_episode
 from libero_safety.sim.env import Env
 from libero_safety.types import Episode, Key
+
+PARTS_SINCE = 2
+"""The first format of run logs in which violations have parts."""
 
 
 class ReplayError(LiberoSafetyError):
@@ -62,7 +66,10 @@ def replay(run: Run, record: Record, catalog: Catalog | None = None) -> tuple[Ep
     if first is None and len(logged.trace.state_hash) != len(again.trace.state_hash):
         first = rows
     gaps = np.linalg.norm(logged.trace.eef_pos[:rows] - again.trace.eef_pos[:rows], axis=1)
-    same = (again.outcome, again.violations) == (logged.outcome, logged.violations) or (
+    known = again.violations
+    if run.header.format < PARTS_SINCE:
+        known = tuple(dataclasses.replace(v, part=None) for v in known)
+    same = (again.outcome, known) == (logged.outcome, logged.violations) or (
         # The logged horizon was longer than the actions that an error cut short.
         logged.outcome == "error"
     )

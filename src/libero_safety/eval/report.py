@@ -248,6 +248,7 @@ def _violation_cells(record: Record) -> Iterable[dict[str, object]]:
             "step": violation.step,
             "link": violation.link or "",
             "entities": " ".join(violation.entities),
+            "part": violation.part or "",
             "value": violation.value,
             "limit": violation.limit,
             "unit": violation.unit,

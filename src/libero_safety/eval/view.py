@@ -64,7 +64,9 @@ def save_video(
     finally:
         env.close()
     write_mp4(out, frames)
-    broken = "; ".join(f"{v.rule} at {v.time_s:.2f} s" for v in episode.violations)
+    broken = "; ".join(
+        f"{v.rule} at {v.time_s:.2f} s{v.where and f', {v.where}'}" for v in episode.violations
+    )
     outcome = f"{episode.outcome} after {episode.steps} steps. {episode.error or broken}".strip()
     return [*_told(drawn), outcome]
 

@@ -14,11 +14,12 @@ from libero_safety.types import FloatArray
 
 @dataclass(frozen=True)
 class Breach:
-    """What a monitor saw: who, which robot link, and how much."""
+    """What a monitor saw: who, which robot link, how much, and which part of the last entity, as in `Violation`."""
 
     entities: tuple[str, ...]
     link: str | None
     value: float
+    part: str | None = None
 
 
 @dataclass(frozen=True)

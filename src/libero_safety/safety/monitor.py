@@ -95,8 +95,11 @@ class _Contact:
 
 def _breach(scene: Scene, first: int, second: int, value: float) -> Breach:
     link = scene.link_of_geom.get(first) or scene.link_of_geom.get(second)
-    names = [scene.entity_of_geom.get(g) for g in (first, second)]
-    return Breach(tuple(n for n in names if n is not None), link, value)
+    driven = {hazard.entity for hazard in scene.hazards}
+    met = [(scene.entity(scene.entity_of_geom[g]), g) for g in (first, second) if g in scene.entity_of_geom]
+    met.sort(key=lambda pair: pair[0].qpos is None or pair[0].name in driven)
+    part = scene.part_of_geom.get(met[-1][1]) if met else None
+    return Breach(tuple(entity.name for entity, _ in met), link, value, part)
 
 
 class _SelfCollision:
@@ -291,6 +294,7 @@ class MonitorSet:
                 value=float(np.rad2deg(breach.value)) if degrees else breach.value,
                 limit=float(np.rad2deg(limit)) if degrees else limit,
                 unit=unit or ("N" if rule.word in ("NoContact", "NoSelfCollision") else ""),
+                part=breach.part,
             )
         )
 

@@ -130,6 +130,12 @@ class Scene:
         """Entity name of each colliding geom that is not the robot's."""
         return {int(g): e.name for e in self.entities.values() for g in e.geoms}
 
+    @cached_property
+    def part_of_geom(self) -> Mapping[int, str]:
+        """Part name of each colliding geom of an entity that has more than one part."""
+        things = [e for e in self.entities.values() if len(e.parts) > 1]
+        return {int(g): part for e in things for part, geoms in e.parts.items() for g in geoms}
+
     def geoms(self, ref: str) -> IntArray:
         """Return the colliding geoms of `robot`, `robot.<link or group>`, `workspace`, `entity` or `entity.part`.
 
