@@ -9,17 +9,14 @@ A line is written only after its trace is safely on disk, so a kill at any momen
 flight. `docs/run-log.md` describes every field.
 """
 
-import fcntl
 import hashlib
-import os
-import tempfile
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from libero_safety.data.files import LineFile, decode, naming, read_bytes, read_lines, write_file
 from libero_safety.data.header import (
     FORMAT,
     AssetStamp,
@@ -120,7 +117,7 @@ class Run:
         if record.trace_file is None:
             return record.episode
         path = self.folder / TRACES / Path(record.trace_file).name
-        content = _read(path)
+        content = read_bytes(path)
         if hashlib.sha256(content).hexdigest() != record.trace_sha256:
             raise RunLogError(f"{path}: differs from the sha256 in line {record.line} of {EPISODES}")
         return replace(record.episode, trace=trace_from_bytes(content, str(path)))
@@ -133,13 +130,10 @@ class RunWriter:
     on KeyboardInterrupt, or `error` on any other exception.
     """
 
-    def __init__(
-        self, folder: Path, header: RunHeader, file: int, end: int, attempts: dict[Key, int]
-    ) -> None:
+    def __init__(self, folder: Path, header: RunHeader, lines: LineFile, attempts: dict[Key, int]) -> None:
         self.folder = folder
         self.header = header
-        self._file: int | None = file
-        self._end = end
+        self._lines = lines
         self._attempts = attempts
 
     @classmethod
@@ -149,7 +143,7 @@ class RunWriter:
         Raises:
             RunLogError: the folder holds a run or anything else, or cannot be written.
         """
-        with _naming(folder):
+        with naming(folder):
             if (folder / HEADER).exists():
                 raise RunLogError(f"{folder} holds a run already: resume it, or choose another folder")
             if folder.exists() and any(folder.iterdir()):
@@ -158,7 +152,7 @@ class RunWriter:
             header = replace(header, status="started", finished=None)
             _write_header(folder, header)
             (folder / TRACES).mkdir()
-        return cls(folder, header, _open_locked(folder / EPISODES), 0, {})
+        return cls(folder, header, LineFile.open(folder / EPISODES), {})
 
     @classmethod
     def resume(cls, folder: Path, header: RunHeader, allow_mixed: bool = False) -> Self:
@@ -170,7 +164,7 @@ class RunWriter:
             RunLogError: no run there, or it cannot be read or written, or another process is writing it.
         """
         read_header(folder)
-        file = _open_locked(folder / EPISODES)
+        file = LineFile.open(folder / EPISODES)
         try:
             run = read_run(folder)
             lines = differences(run.header, header)
@@ -178,18 +172,17 @@ class RunWriter:
                 raise RunMismatchError(folder, lines)
             kept = replace(header, created=run.header.created) if lines else run.header
             kept = replace(kept, status="started", finished=None, mixed=(*run.header.mixed, *lines))
-            end = _read(folder / EPISODES).rfind(b"\n") + 1
-            with _naming(folder):
-                os.ftruncate(file, end)
+            file.cut()
+            with naming(folder):
                 (folder / TRACES).mkdir(exist_ok=True)
                 for unfinished in folder.glob("**/.*.part"):
                     unfinished.unlink()
             _write_header(folder, kept)
         except BaseException:
-            os.close(file)
+            file.close()
             raise
         attempts = {record.key: record.attempt for record in run.attempts}
-        return cls(folder, kept, file, end, attempts)
+        return cls(folder, kept, file, attempts)
 
     def append(self, episode: Episode, draw: Mapping[str, JsonValue]) -> Record:
         """Store one episode; when this returns, it is on disk.
@@ -204,10 +197,10 @@ class RunWriter:
         if content:
             name, digest = trace_name(episode.key, attempt), hashlib.sha256(content).hexdigest()
             record = replace(record, trace_file=name, trace_sha256=digest)
-        line = (dumps(record_to_json(record)) + "\n").encode("utf-8", "backslashreplace")
+        line = dumps(record_to_json(record))
         if record.trace_file is not None:
-            _write_file(self.folder / TRACES / record.trace_file, content)
-        self._append_line(line)
+            write_file(self.folder / TRACES / record.trace_file, content)
+        self._lines.append(line)
         self._attempts[episode.key] = attempt
         return record
 
@@ -219,9 +212,7 @@ class RunWriter:
 
     def close(self) -> None:
         """Release the folder and leave its status as it is."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._lines.close()
 
     def __enter__(self) -> Self:
         return self
@@ -229,32 +220,12 @@ class RunWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is None:
+        if self._lines.closed:
             return
         if kind is None:
             self.finish("success")
         else:
             self.finish("cancelled" if issubclass(kind, KeyboardInterrupt) else "error")
-
-    def _append_line(self, line: bytes) -> None:
-        path = self.folder / EPISODES
-        file = self._open_file()
-        try:
-            with _naming(path):
-                # At the known end: what a failed write may have left there is overwritten, never continued.
-                written = 0
-                while written < len(line):
-                    written += os.pwrite(file, line[written:], self._end + written)
-                os.fsync(file)
-        except RunLogError:
-            os.ftruncate(file, self._end)
-            raise
-        self._end += len(line)
-
-    def _open_file(self) -> int:
-        if self._file is None:
-            raise RunLogError(f"{self.folder}: this writer is closed")
-        return self._file
 
 
 def read_header(folder: Path) -> RunHeader:
@@ -266,7 +237,7 @@ def read_header(folder: Path) -> RunHeader:
     path = folder / HEADER
     if not path.is_file():
         raise RunLogError(f"{folder} is no run folder: it has no {HEADER}")
-    return header_from_json(loads(_decode(_read(path), path), str(path)), str(path))
+    return header_from_json(loads(decode(read_bytes(path), path), str(path)), str(path))
 
 
 def read_run(folder: Path) -> Run:
@@ -278,7 +249,7 @@ def read_run(folder: Path) -> Run:
         RunLogError: no run there, or a line that is no episode (file and line number are named).
     """
     header = read_header(folder)
-    lines, note = _read_lines(folder / EPISODES)
+    lines, note = read_lines(folder / EPISODES)
     attempts = tuple(
         record_from_json(loads(text, where), number, where)
         for number, text in enumerate(lines, start=1)
@@ -289,72 +260,5 @@ def read_run(folder: Path) -> Run:
     return Run(folder, header, records, attempts, note)
 
 
-def _read_lines(path: Path) -> tuple[list[str], str]:
-    if not path.exists():
-        return [], ""
-    whole, _, rest = _read(path).rpartition(b"\n")
-    note = f"{path}: the last line was not written to its end and is left out" if rest else ""
-    return _decode(whole, path).split("\n") if whole else [], note
-
-
-def _decode(content: bytes, path: Path) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise RunLogError(f"{path}: not UTF-8 text ({error})") from error
-
-
-def _read(path: Path) -> bytes:
-    with _naming(path):
-        return path.read_bytes()
-
-
-def _open_locked(path: Path) -> int:
-    with _naming(path):
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            raise RunLogError(f"{path.parent}: another process is writing this run") from None
-        _sync_folder(path.parent)
-        return file
-
-
 def _write_header(folder: Path, header: RunHeader) -> None:
-    _write_file(folder / HEADER, (dumps(asdict(header), indent=2) + "\n").encode("utf-8"))
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    """Write all of `content` to disk under a temporary name, then give it its name."""
-    with _naming(path):
-        file, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-        try:
-            with os.fdopen(file, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names of the files in `folder` survive a power cut."""
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
-@contextmanager
-def _naming(path: Path) -> Generator[None]:
-    """Turn an OSError into a RunLogError that names `path` and the cause."""
-    try:
-        yield
-    except OSError as error:
-        raise RunLogError(f"{path}: {error.strerror or error}") from error
+    write_file(folder / HEADER, (dumps(asdict(header), indent=2) + "\n").encode("utf-8"))
