@@ -1,0 +1,113 @@
+"""Which two things may come how near to each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from libero_safety.errors import LiberoSafetyError
+from libero_safety.sim.scene import IntArray, Scene
+from libero_safety.types import FloatArray
+
+MARGIN_M = 0.005
+"""Clearance that planned motions keep to everything that they may not touch."""
+TOUCH_M = -0.003
+"""How near things come that may touch: they may overlap by this, but nothing passes through anything."""
+
+
+class WorldError(LiberoSafetyError):
+    """A world that cannot be made: something held that is fixed, or a name that means nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A thing in the gripper: pose of its root, position (3,) and quaternion (4,), in the grip site's frame."""
+
+    entity: str
+    pos: FloatArray
+    quat: FloatArray
+
+    @classmethod
+    def now(cls, scene: Scene, data: mujoco.MjData, entity: str) -> "Held":
+        """Return the thing as it is with respect to the gripper in `data`."""
+        site, body = scene.robot.grip_site, scene.entity(entity).body
+        rotation = data.site_xmat[site].reshape(3, 3)
+        pos = rotation.T @ (data.xpos[body] - data.site_xpos[site])
+        quat, inverse, result = np.empty(4), np.empty(4), np.empty(4)
+        mujoco.mju_mat2Quat(quat, data.site_xmat[site])
+        mujoco.mju_negQuat(inverse, quat)
+        mujoco.mju_mulQuat(result, inverse, data.xquat[body])
+        return cls(entity, pos, result)
+
+
+@dataclass(frozen=True)
+class Allow:
+    """Two things that may come nearer than the margin.
+
+    Attributes:
+        first: `robot`, `robot.<link or group>`, `held`, `workspace`, `entity` or `entity.part`.
+        second: likewise.
+        limit_m: smallest distance that is still free; negative when they may overlap by so much.
+    """
+
+    first: str
+    second: str
+    limit_m: float = TOUCH_M
+
+
+class Bound(NamedTuple):
+    """Two sets of geoms and the smallest distance between them (m) that is still free."""
+
+    first: IntArray
+    second: IntArray
+    limit_m: float
+
+
+class Load(NamedTuple):
+    """What is held: address of its free joint in qpos, its geoms, its pose in the grip site's frame."""
+
+    qpos: int
+    geoms: IntArray
+    pos: FloatArray
+    quat: FloatArray
+
+
+def _geoms(scene: Scene, load: Load | None, ref: str) -> IntArray:
+    if ref != "held":
+        return scene.geoms(ref)
+    return load.geoms if load is not None else np.empty(0, np.int32)
+
+
+def rule_bounds(scene: Scene, load: Load | None, margin_m: float) -> list[Bound]:
+    """Return what the scene's clearance rules ask for, with the margin on top; the strictest last."""
+    bounds: list[Bound] = []
+    for rule in scene.scenario.constraints:
+        if rule.word == "MinClearance" and rule.limit is not None:
+            first, second = (_geoms(scene, load, ref) for ref in rule.args)
+            bounds.append(Bound(first, second, rule.limit + margin_m))
+    return sorted(bounds, key=lambda bound: bound.limit_m)
+
+
+def allowed_bounds(scene: Scene, load: Load | None, allow: Sequence[Allow]) -> list[Bound]:
+    """Return the bounds that allowances stand for.
+
+    Raises:
+        WorldError: one is about what is held, but nothing is.
+        SceneError: a name that is not in the scene.
+    """
+    for pair in allow:
+        if "held" in (pair.first, pair.second) and load is None:
+            raise WorldError(f"{scene.scenario.name}: {pair} is about what is held, but nothing is")
+    return [Bound(_geoms(scene, load, p.first), _geoms(scene, load, p.second), p.limit_m) for p in allow]
+
+
+def geom_names(scene: Scene) -> dict[int, str]:
+    """Call geoms as rules do: `robot.hand`, `can_1`, `mug_1.handle`."""
+    names = {geom: f"robot.{link}" for geom, link in scene.link_of_geom.items()}
+    for entity in scene.entities.values():
+        for part, geoms in entity.parts.items():
+            label = f"{entity.name}.{part}" if len(entity.parts) > 1 else entity.name
+            names.update({int(geom): label for geom in geoms})
+    return names

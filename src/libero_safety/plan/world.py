@@ -1,0 +1,346 @@
+"""What the arm must not touch: a scene prepared for asking "is this configuration free?" many thousand times.
+
+MuJoCo's own collision check decides, on a copy of the scene's model in which only the robot and what it holds are
+tested, against everything else and against themselves. So what is free here touches nothing in the simulation.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from libero_safety.numba_cache import njit
+from libero_safety.plan.bounds import (
+    MARGIN_M,
+    Allow,
+    Bound,
+    Held,
+    Load,
+    WorldError,
+    allowed_bounds,
+    geom_names,
+    rule_bounds,
+)
+from libero_safety.sim import contact
+from libero_safety.sim.robot import LINK_NAMES, RobotIds
+from libero_safety.sim.scene import Hazard, IntArray, Scene
+from libero_safety.types import FloatArray
+
+_GRIPPER = ("link7", "hand", "left_finger", "right_finger")
+"""Links against which a held thing does not move."""
+_NEVER = -np.inf
+
+
+class Hit(NamedTuple):
+    """Where a path is not free: the row it follows, the configuration (7,), and what is too near to what."""
+
+    row: int
+    joints: FloatArray
+    names: tuple[str, str]
+
+
+@njit
+def _worst(geom: IntArray, dist: FloatArray, row_of: IntArray, limits: FloatArray) -> int:
+    """Return the index of the contact that is furthest below its limit, or -1."""
+    worst, index = 0.0, -1
+    for i in range(geom.shape[0]):
+        a, b = geom[i, 0], geom[i, 1]
+        limit = limits[row_of[a], b] if row_of[a] >= 0 else limits[row_of[b], a]
+        if dist[i] - limit < worst:
+            worst, index = dist[i] - limit, i
+    return index
+
+
+class World:
+    """Robot, gripper and load against everything else of a scene, and against themselves.
+
+    Not thread-safe: all questions, also those to `at`, share one `MjData`.
+
+    Attributes:
+        model: the copy of the model that is tested.
+        robot: where the robot is in it.
+        home: (7,) arm joints in the state that the world was made from.
+        limits: (7, 2) lowest and highest joint positions (rad).
+        margin_m: clearance to whatever has no other limit.
+        reach_m: (7,) how far any point of arm and load is from each joint's axis at most.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        robot: RobotIds,
+        qpos: FloatArray,
+        *,
+        margin_m: float = MARGIN_M,
+        bounds: Sequence[Bound] = (),
+        load: Load | None = None,
+        hazards: Sequence[Hazard] = (),
+        names: Mapping[int, str] | None = None,
+    ) -> None:
+        """Prepare a model.
+
+        Args:
+            model: any compiled model with the robot in it; it is copied.
+            robot: where the robot is.
+            qpos: (nq,) where everything stands; fingers too.
+            margin_m: clearance to everything.
+            bounds: pairs with another limit; a later one overrides.
+            load: what moves with the grip site.
+            hazards: what stands elsewhere at other times.
+            names: geom id -> what to call it; the rest go by their geom names.
+        """
+        self.model, self.robot, self.margin_m = copy.copy(model), robot, margin_m
+        self._data = mujoco.MjData(self.model)
+        self._data.qpos[:] = qpos
+        self._arm, self._fingers = np.array(robot.arm_qpos), np.array(robot.finger_qpos)
+        self.home = np.array(self._data.qpos[self._arm])
+        self._opening = np.array(self._data.qpos[self._fingers])
+        self.limits = np.array(self.model.jnt_range[list(robot.arm_joints)])
+        self._load, self._hazards, self._names = load, tuple(hazards), names or {}
+        self._places: tuple[FloatArray, ...] = (np.empty((0, 3)),)
+        loads = load.geoms if load is not None else np.empty(0, np.int32)
+        self._moving = np.array([*robot.all_geoms, *loads], np.int32)
+        self._row = np.full(model.ngeom, -1, np.int32)
+        self._row[self._moving] = np.arange(len(self._moving), dtype=np.int32)
+        self._limits = self._limit_table(loads, bounds)
+        self._mask()
+        self._settle(self.home)
+        self.reach_m = self._reach()
+
+    @classmethod
+    def of_scene(
+        cls,
+        scene: Scene,
+        data: mujoco.MjData,
+        *,
+        margin_m: float = MARGIN_M,
+        held: Held | None = None,
+        allow: Sequence[Allow] = (),
+        hazards_at: float | Sequence[float] | None = None,
+    ) -> "World":
+        """Return the world of a scene in its state `data`; doors and drawers stand as they do there.
+
+        A rule `MinClearance d` raises the margin between the two it names to d + margin.
+
+        Args:
+            scene: the compiled scene.
+            data: where everything is now.
+            margin_m: clearance to everything.
+            held: what is in the gripper.
+            allow: what may come nearer, or touch; a thing to be grasped, or what a held thing stands on.
+            hazards_at: seconds at which moving hazards are looked at: a configuration is free if it is at all
+                of these times. As they are in `data` by default.
+
+        Raises:
+            WorldError: `held` cannot be carried, or `allow` says held though nothing is.
+            SceneError: a name that is not in the scene.
+        """
+        load = None
+        if held is not None:
+            entity = scene.entity(held.entity)
+            if entity.qpos is None:
+                raise WorldError(f"{scene.scenario.name}: {held.entity} is fixed and cannot be held")
+            load = Load(entity.qpos, entity.geoms, np.array(held.pos), np.array(held.quat))
+        world = cls(
+            scene.model,
+            scene.robot,
+            np.array(data.qpos),
+            margin_m=margin_m,
+            bounds=[*rule_bounds(scene, load, margin_m), *allowed_bounds(scene, load, allow)],
+            load=load,
+            hazards=[h for h in scene.hazards if held is None or h.entity != held.entity],
+            names=geom_names(scene),
+        )
+        return world if hazards_at is None else world.at(hazards_at)
+
+    def at(self, time_s: float | Sequence[float]) -> "World":
+        """Return this world with the moving hazards where they are at that time, or at each of several times."""
+        if not self._hazards:
+            return self
+        times = [time_s] if isinstance(time_s, int | float) else list(time_s)
+        other = copy.copy(self)
+        other._places = tuple(np.array([h.law.at(t).pos for h in self._hazards]) for t in times)
+        return other
+
+    def free(self, joints: FloatArray, fingers_m: float | None = None) -> bool:
+        """Whether nothing is nearer than its limit.
+
+        Args:
+            joints: (7,) arm joints (rad).
+            fingers_m: how far each finger is from the middle (0 closed, 0.04 open); as at first by default.
+        """
+        return self._touching(joints, fingers_m) < 0
+
+    def first_contact(self, joints: FloatArray, fingers_m: float | None = None) -> tuple[str, str] | None:
+        """Return the names of the two that are deepest below their limit, those of the robot first."""
+        index = self._touching(joints, fingers_m)
+        if index < 0:
+            return None
+        pair = sorted(self._data.contact.geom[index].tolist(), key=lambda g: (self._row[g] < 0, self._row[g]))
+        return self._name(pair[0]), self._name(pair[1])
+
+    def clearance(self, joints: FloatArray, cap_m: float = 0.5, fingers_m: float | None = None) -> float:
+        """Distance (m) to the nearest thing that may not be touched, at any of the times; in [0, cap_m].
+
+        Pairs that are allowed to touch, and the robot's own links, do not count.
+        """
+        self._settle(joints, fingers_m)
+        best = cap_m
+        for place in self._places:
+            self._put_hazards(place)
+            for moving, others in self._watched():
+                best = min(best, contact.distance(self.model, self._data, moving, others, best))
+        return best
+
+    def inside_limits(self, joints: FloatArray) -> bool:
+        """Whether every joint is within its limits."""
+        return bool(np.all(joints >= self.limits[:, 0]) and np.all(joints <= self.limits[:, 1]))
+
+    def samples(self, first: FloatArray, last: FloatArray, step_m: float | None = None) -> int:
+        """Return into how many pieces to cut a straight line in joint space.
+
+        No point of arm or load then moves by more than `step_m` from one configuration to the next. At the
+        default, twice the margin, a line whose samples are all free has no contact in between either.
+        """
+        way = float(np.abs(last - first) @ self.reach_m)
+        return max(1, int(np.ceil(way / (step_m or max(2.0 * self.margin_m, 0.002)))))
+
+    def edge_free(self, first: FloatArray, last: FloatArray, step_m: float | None = None) -> bool:
+        """Whether the straight line in joint space is free, its first end not looked at."""
+        count = self.samples(first, last, step_m)
+        return all(self.free(first + (last - first) * (i / count)) for i in spread(count))
+
+    def first_hit(self, joints: FloatArray, fingers_m: float | None = None) -> Hit | None:
+        """Return where the polyline through the rows (n, 7) is not free, or None; cut as `samples` says."""
+        for row in range(len(joints)):
+            last = joints[min(row + 1, len(joints) - 1)]
+            count = self.samples(joints[row], last)
+            for i in range(count if row + 1 < len(joints) else 1):
+                here = joints[row] + (last - joints[row]) * (i / count)
+                names = self.first_contact(here, fingers_m)
+                if names is not None:
+                    return Hit(row, here, names)
+        return None
+
+    def grip_pose(self, joints: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Position (3,) and rotation (3, 3) of the grip site, world."""
+        self._settle(joints)
+        site = self.robot.grip_site
+        return np.array(self._data.site_xpos[site]), np.array(self._data.site_xmat[site]).reshape(3, 3)
+
+    def _touching(self, joints: FloatArray, fingers_m: float | None) -> int:
+        """Return the index of the worst contact in `_data`, or -1 when all times are free."""
+        self._settle(joints, fingers_m)
+        data = self._data
+        for place in self._places:
+            self._put_hazards(place)
+            mujoco.mj_collision(self.model, data)
+            if data.ncon:
+                found = data.contact
+                index = _worst(found.geom, found.dist, self._row, self._limits)
+                if index >= 0:
+                    return index
+        return -1
+
+    def _settle(self, joints: FloatArray, fingers_m: float | None = None) -> None:
+        """Put arm, fingers and load where they are asked, and bring the poses of everything up to date."""
+        data = self._data
+        qpos = data.qpos
+        qpos[self._arm] = joints
+        qpos[self._fingers] = self._opening if fingers_m is None else (fingers_m, -fingers_m)
+        mujoco.mj_kinematics(self.model, data)
+        if self._load is not None:
+            at, site = self._load.qpos, self.robot.grip_site
+            grip, quat = np.empty(4), np.empty(4)
+            mujoco.mju_mat2Quat(grip, data.site_xmat[site])
+            mujoco.mju_mulQuat(quat, grip, self._load.quat)
+            rotation = data.site_xmat[site].reshape(3, 3)
+            qpos[at : at + 3] = data.site_xpos[site] + rotation @ self._load.pos
+            qpos[at + 3 : at + 7] = quat
+            mujoco.mj_kinematics(self.model, data)
+
+    def _put_hazards(self, place: FloatArray) -> None:
+        if len(place):
+            for hazard, pos in zip(self._hazards, place, strict=True):
+                self._data.qpos[hazard.qpos : hazard.qpos + 3] = pos
+                self._data.qpos[hazard.qpos + 3 : hazard.qpos + 7] = hazard.quat
+            mujoco.mj_kinematics(self.model, self._data)
+
+    def _limit_table(self, loads: IntArray, bounds: Sequence[Bound]) -> FloatArray:
+        """Return the smallest free distance of each moving geom (row) to every geom (column)."""
+        model, robot = self.model, self.robot
+        table = np.full((len(self._moving), model.ngeom), _NEVER)
+        table[:, (model.geom_contype | model.geom_conaffinity) != 0] = self.margin_m
+        links = {link: np.array(robot.link_geoms[link], np.int32) for link in LINK_NAMES}
+        for bound in bounds:
+            self._write(table, bound.first, bound.second, bound.limit_m)
+        gripper = np.concatenate([links[link] for link in _GRIPPER])
+        arm = np.array(robot.all_geoms, np.int32)
+        self._write(table, arm, arm, 0.0)
+        self._write(table, arm, loads, 0.0)
+        self._write(table, gripper, loads, _NEVER)
+        self._write(table, loads, loads, _NEVER)
+        self._write(table, links["left_finger"], links["right_finger"], _NEVER)
+        table[np.ix_(self._row[links["link0"]], self._row < 0)] = _NEVER
+        return table
+
+    def _write(self, table: FloatArray, first: IntArray, second: IntArray, limit_m: float) -> None:
+        """Set the limit of all pairs of two sets of which at least one moves."""
+        for a, b in ((first, second), (second, first)):
+            rows = self._row[a]
+            table[np.ix_(rows[rows >= 0], b)] = limit_m
+
+    def _mask(self) -> None:
+        """Leave in the model only the pairs that can matter, found at the distance that they need."""
+        model, moving = self.model, self._moving
+        model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+        solid = (model.geom_contype | model.geom_conaffinity) != 0
+        model.geom_contype[:], model.geom_conaffinity[:] = np.where(solid, 1, 0), 0
+        model.geom_contype[moving], model.geom_conaffinity[moving] = 2, 3
+        model.geom_margin[:] = np.maximum(self._limits.max(axis=0), 0.0)
+        model.geom_margin[moving], model.geom_gap[:] = 0.0, 0.0
+        for body in range(model.nbody):
+            at, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
+            own = slice(at, at + count) if count else slice(0, 0)
+            model.body_contype[body] = np.bitwise_or.reduce(model.geom_contype[own], initial=0)
+            model.body_conaffinity[body] = np.bitwise_or.reduce(model.geom_conaffinity[own], initial=0)
+            model.body_margin[body] = model.geom_margin[own].max(initial=0.0)
+
+    def _watched(self) -> list[tuple[IntArray, IntArray]]:
+        """Return which moving geoms `clearance` measures against which others."""
+        wanted = (self._limits >= 0.0) & (self._row < 0)
+        kinds, which = np.unique(wanted, axis=0, return_inverse=True)
+        sets = [
+            (self._moving[which == k], np.flatnonzero(kinds[k]).astype(np.int32)) for k in range(len(kinds))
+        ]
+        return [(moving, others) for moving, others in sets if len(others)]
+
+    def _reach(self) -> FloatArray:
+        """An upper bound at any configuration: the links laid out in a line."""
+        model, data = self.model, self._data
+        bodies = [int(model.jnt_bodyid[j]) for j in self.robot.arm_joints]
+        last = bodies[-1]
+        ends = [self.robot.link_bodies[link] for link in ("hand", "left_finger", "right_finger")]
+        beyond = 0.0
+        for g in self._moving.tolist():
+            if int(model.geom_bodyid[g]) in {last, *ends} or g in (self._load.geoms if self._load else ()):
+                far = float(np.linalg.norm(data.geom_xpos[g] - data.xpos[last])) + float(model.geom_rbound[g])
+                beyond = max(beyond, far)
+        lengths = [float(np.linalg.norm(model.body_pos[b])) for b in bodies[1:]]
+        return np.array([sum(lengths[i:]) + beyond + 0.02 for i in range(len(bodies))])
+
+    def _name(self, geom: int) -> str:
+        return self._names.get(geom) or self.model.geom(geom).name or f"geom {geom}"
+
+
+def spread(count: int) -> list[int]:
+    """Return 1..count, the end first, then the middle, then the quarters: what is hit is found early."""
+    order, step = [count], 1
+    while step < count:
+        step *= 2
+    while step > 1:
+        order.extend(range(step // 2, count, step))
+        step //= 2
+    return order
