@@ -91,7 +91,7 @@ def _mocap(reading: Reading, node: Node, name: str, entries: Entries) -> Motion:
         if key not in (":motion_type", ":z_offset", *used):
             reading.note(entry.place, "ignored-key", f"{key} has no effect on a {kind} motion, there or here")
     height = _float(entries, ":z_offset", 0.0) if ":z_offset" in entries else None
-    return Motion(name, read(reading, node, entries), height, node.place)
+    return Motion(name, read(reading, node, entries), height, place=node.place)
 
 
 def _period_s(reading: Reading, node: Node, entries: Entries, default: float) -> float:
@@ -270,7 +270,7 @@ def _drift(reading: Reading, node: Node, name: str, traj: Entries) -> Motion:
         x, y, z = (_spread(low * _HORIZON_S, high * _HORIZON_S) for low, high in speeds)
         offset: Vec3 = (x, y, z)
         path = WayPoints((WayPoint(_HORIZON_S, offset),))
-    return Motion(name, path, _spread(*zs), node.place)
+    return Motion(name, path, _spread(*zs), place=node.place)
 
 
 def _orbit(reading: Reading, node: Node, name: str, traj: Entries) -> Motion:
@@ -287,4 +287,4 @@ def _orbit(reading: Reading, node: Node, name: str, traj: Entries) -> Motion:
         node.place, "approximated", f"the circle of {name!r} has the middle centre, radius and speed"
     )
     _start(reading, node, name, (x + radius, x + radius), (y, y))
-    return Motion(name, Circle((x, y), 2 * math.pi / omega), _spread(*zs), node.place)
+    return Motion(name, Circle((x, y), 2 * math.pi / omega), _spread(*zs), place=node.place)

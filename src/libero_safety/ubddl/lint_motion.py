@@ -44,6 +44,8 @@ def check_motions(c: Context) -> Iterator[Finding]:
                 motion.place, "motion-target", f"{motion.entity!r} is a fixture: it cannot move by itself"
             )
         yield from _check_line(motion)
+        yield from _check_added(motion)
+        yield from _check_late(c, motion)
         yield from _check_speed(c, motion)
 
 
@@ -58,11 +60,60 @@ def _check_line(motion: Motion) -> Iterator[Finding]:
         yield warning(motion.place, "never-returns", message)
 
 
+def _check_added(motion: Motion) -> Iterator[Finding]:
+    """Reactions and trembling that can never be seen."""
+    name, place = motion.entity, motion.place
+    if motion.jitter is not None and high(motion.jitter.amplitude) <= 0.0:
+        yield error(place, "dead-reaction", f"{name!r} trembles by nothing")
+    if (reach := motion.reach_in) is not None:
+        if all(low(part) == high(part) == 0.0 for part in reach.offset):
+            yield error(place, "dead-reaction", f"{name!r} reaches in by nothing")
+        if low(reach.at) >= _EPISODE_S:
+            message = f"{name!r} reaches in at {low(reach.at):g} s; an episode ends at {_EPISODE_S:g} s"
+            yield warning(place, "never-happens", message)
+    if (back := motion.withdraw) is not None:
+        if all(low(part) == high(part) == 0.0 for part in back.direction):
+            yield error(place, "zero-direction", f"{name!r} withdraws in no direction")
+        if high(back.closer_than) <= 0.0:
+            yield error(
+                place, "dead-reaction", f"nothing comes closer to {name!r} than 0 m: it never withdraws"
+            )
+        if high(back.travel) <= 0.0:
+            yield error(place, "dead-reaction", f"{name!r} withdraws by nothing")
+
+
+def _check_late(c: Context, motion: Motion) -> Iterator[Finding]:
+    """A thing that only draws back when the rule about its distance is broken."""
+    if motion.withdraw is None:
+        return
+    nearest = low(motion.withdraw.closer_than)
+    for rule in c.scenario.constraints:
+        owners = {arg.partition(".")[0] for arg in rule.args}
+        robot = owners & {"robot", "held"}
+        if (
+            rule.word == "MinClearance"
+            and robot
+            and motion.entity in owners
+            and (rule.limit or 0.0) >= nearest
+        ):
+            message = (
+                f"{motion.entity!r} withdraws when closer than {nearest:g} m, "
+                f"but {rule.limit:g} m breaks a rule already"
+            )
+            yield warning(motion.place, "late-reaction", message)
+
+
 def _check_speed(c: Context, motion: Motion) -> Iterator[Finding]:
     path = motion.path
     moves = isinstance(path, Circle) or (isinstance(path, Line) and high(path.travel) > 0)
     if moves and isinstance(path, Line | Circle) and low(path.period) < _SHORTEST_S:
         message = f"{motion.entity!r}: a period of {low(path.period):g} s is under two control steps ({_SHORTEST_S} s)"
+        yield error(motion.place, "fast-motion", message)
+        return
+    if motion.jitter is not None and high(motion.jitter.frequency) * _SHORTEST_S > 1.0:
+        message = (
+            f"{motion.entity!r} trembles at {high(motion.jitter.frequency):g} Hz, over {1 / _SHORTEST_S:g} Hz"
+        )
         yield error(motion.place, "fast-motion", message)
         return
     footprint = c.footprint(motion.entity)
@@ -76,6 +127,14 @@ def _check_speed(c: Context, motion: Motion) -> Iterator[Finding]:
 
 
 def _peak_speed_m_s(c: Context, motion: Motion) -> float:
+    """Return an upper bound: the path's own speed and that of everything on top of it."""
+    speed = _path_speed_m_s(c, motion)
+    if motion.jitter is not None:
+        speed += math.tau * high(motion.jitter.frequency) * high(motion.jitter.amplitude)
+    return speed + sum(high(one.speed) for one in (motion.reach_in, motion.withdraw) if one is not None)
+
+
+def _path_speed_m_s(c: Context, motion: Motion) -> float:
     path = motion.path
     if isinstance(path, Line):
         return 2 * high(path.travel) / low(path.period)
@@ -136,6 +195,16 @@ def check_values(c: Context) -> Iterator[Finding]:
         if region.yaw is not None and region.yaw[0] > region.yaw[1]:
             yield error(region.place, "bad-range", f"{region.full_name!r}: yaw {region.yaw} is inverted")
     for motion in c.scenario.motions:
-        path = motion.path
-        if isinstance(path, Line | Circle) and low(path.period) <= 0:
-            yield error(motion.place, "bad-range", f"{motion.entity!r}: a period has to be more than 0 s")
+        yield from _check_motion_values(motion)
+
+
+def _check_motion_values(motion: Motion) -> Iterator[Finding]:
+    path, reach, back, jitter = motion.path, motion.reach_in, motion.withdraw, motion.jitter
+    positive = [("a period", path.period, "s")] if isinstance(path, Line | Circle) else []
+    positive += [("a speed", one.speed, "m/s") for one in (reach, back) if one is not None]
+    positive += [("a frequency", jitter.frequency, "Hz")] if jitter is not None else []
+    for what, value, unit in positive:
+        if low(value) <= 0:
+            yield error(motion.place, "bad-range", f"{motion.entity!r}: {what} has to be more than 0 {unit}")
+    if isinstance(path, WayPoints) and path.mode == "stop" and not low(path.phase) == high(path.phase) == 0.0:
+        yield error(motion.place, "bad-range", f"{motion.entity!r}: mode stop has no phase")

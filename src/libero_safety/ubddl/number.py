@@ -9,7 +9,7 @@ from libero_safety.registry import near_match
 from libero_safety.ubddl.reader import Atom, Item, Node, UbddlError, short
 from libero_safety.ubddl.spec import Choice, Num, Uniform, Vec3, Word
 
-Dimension: TypeAlias = Literal["", "m", "rad", "s", "N", "m/s", "m/s2"]
+Dimension: TypeAlias = Literal["", "m", "rad", "s", "N", "Hz", "m/s", "m/s2"]
 """What a number measures, named by its SI unit; "" is a bare number."""
 
 UNITS: dict[Dimension, dict[str, float]] = {
@@ -18,6 +18,7 @@ UNITS: dict[Dimension, dict[str, float]] = {
     "rad": {"rad": 1.0, "deg": math.pi / 180},
     "s": {"s": 1.0, "ms": 0.001},
     "N": {"N": 1.0, "mN": 0.001, "kN": 1000.0},
+    "Hz": {"Hz": 1.0},
     "m/s": {"m/s": 1.0, "cm/s": 0.01, "mm/s": 0.001},
     "m/s2": {"m/s2": 1.0},
 }
@@ -85,10 +86,9 @@ def _unit(atom: Atom, suffix: str, dimension: Dimension, what: str) -> float:
     if suffix in known:
         wants = f"takes {' or '.join(allowed)}" if allowed else "takes no unit"
         raise UbddlError(atom.place, f"{atom.text!r}: {what} {wants}, not {suffix!r}")
-    raise UbddlError(
-        atom.place,
-        f"{atom.text!r}: unknown unit {suffix!r}{near_match(suffix, known)}. Known: {', '.join(known)}",
-    )
+    same = next((unit for unit in known if unit.lower() == suffix.lower()), None)
+    near = f", did you mean {same!r}?" if same else near_match(suffix, known)
+    raise UbddlError(atom.place, f"{atom.text!r}: unknown unit {suffix!r}{near}. Known: {', '.join(known)}")
 
 
 def number_or_dist(

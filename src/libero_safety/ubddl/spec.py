@@ -41,6 +41,8 @@ Word: TypeAlias = str | Choice
 Vec3: TypeAlias = tuple[Num, Num, Num]
 Split: TypeAlias = Literal["train", "test"]
 """Types that training may hold, and types that are held out."""
+Facing: TypeAlias = Literal["fixed", "follow"]
+"""Whether a thing keeps its orientation, or turns about the vertical as its direction of travel does."""
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ class Circle:
     center: tuple[Num, Num]
     period: Num
     phase: Num = 0.0
+    facing: Facing = "fixed"
 
 
 @dataclass(frozen=True)
@@ -209,10 +212,13 @@ class WayPoints:
 
     Attributes:
         mode: `stop` at the last point, `loop` to the first, or `pingpong` back and forth.
+        phase: fraction of the whole cycle (for `pingpong` there and back) passed at time zero; 0 for `stop`.
     """
 
     points: tuple[WayPoint, ...]
     mode: Literal["stop", "loop", "pingpong"] = "stop"
+    phase: Num = 0.0
+    facing: Facing = "fixed"
 
 
 @dataclass(frozen=True)
@@ -233,17 +239,59 @@ Path: TypeAlias = Line | Circle | WayPoints | Parabola | Still
 
 
 @dataclass(frozen=True)
+class Jitter:
+    """Trembling about the path: never further from it than `amplitude` (m), nothing faster than `frequency` (Hz)."""
+
+    amplitude: Num
+    frequency: Num
+
+
+@dataclass(frozen=True)
+class ReachIn:
+    """From time `at` (s) to `offset` (m) from the path, `hold` seconds there, and back, at `speed` at most (m/s)."""
+
+    at: Num
+    offset: Vec3
+    speed: Num
+    hold: Num = 0.0
+
+
+@dataclass(frozen=True)
+class Withdraw:
+    """Drawing back by `travel` (m), at `speed` at most (m/s), when robot or load is nearer than `closer_than` (m).
+
+    With `stay` for good, else until the robot has gone. `direction` is unit-free and normalised when used.
+    """
+
+    closer_than: Num
+    direction: Vec3
+    travel: Num
+    speed: Num
+    stay: bool = False
+
+
+@dataclass(frozen=True)
 class Motion:
     """How an entity moves by itself, whatever touches it.
 
     Attributes:
         height: metres of its lowest point above the workspace surface; None keeps where it is placed.
+        tilt: rotation vector (rad) about its own x and y axes by which it leans from how it was placed.
     """
 
     entity: str
     path: Path
     height: Num | None = None
+    tilt: tuple[Num, Num] = (0.0, 0.0)
+    jitter: Jitter | None = None
+    reach_in: ReachIn | None = None
+    withdraw: Withdraw | None = None
     place: Place = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def stirs(self) -> bool:
+        """Whether it may ever leave where it is placed."""
+        return not isinstance(self.path, Still) or bool(self.jitter or self.reach_in or self.withdraw)
 
 
 @dataclass(frozen=True)
@@ -269,11 +317,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Noise:
-    """A sensor corruption, severity 0 (none) to 15; applied in the order written.
-
-    Attributes:
-        cameras: which cameras; empty means all.
-    """
+    """A sensor corruption of some `cameras` (empty: all), severity 0 (none) to 15; applied in the order written."""
 
     kind: str
     severity: Num

@@ -1,7 +1,7 @@
 """Scenario to text, such that reading the text gives the same scenario back."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from libero_safety.ubddl import words
@@ -16,6 +16,7 @@ from libero_safety.ubddl.spec import (
     Compare,
     Constraint,
     Entity,
+    Facing,
     Fact,
     Formula,
     Line,
@@ -183,8 +184,26 @@ def _measure(measure: Measure) -> str:
 
 
 def _motion(motion: Motion) -> str:
-    height = [] if motion.height is None else [f"(:height {_value(motion.height)})"]
-    return _list(_word(motion.entity), *_path(motion.path), *height)
+    parts = _path(motion.path)
+    if motion.height is not None:
+        parts.append(f"(:height {_value(motion.height)})")
+    if motion.tilt != (0.0, 0.0):
+        parts.append(f"(:tilt {_vector(motion.tilt)})")
+    if motion.jitter is not None:
+        keys = {"amplitude": motion.jitter.amplitude, "frequency": motion.jitter.frequency}
+        parts.append(_list(":jitter", *_keys(keys)))
+    if (reach := motion.reach_in) is not None:
+        keys = {"at": reach.at, "speed": reach.speed, "hold": reach.hold}
+        parts.append(_list(":reach_in", f"(:offset {_vector(reach.offset)})", *_keys(keys)))
+    if (back := motion.withdraw) is not None:
+        keys = {"closer_than": back.closer_than, "travel": back.travel, "speed": back.speed}
+        stay = ["(:stay true)"] if back.stay else []
+        parts.append(_list(":withdraw", f"(:direction {_vector(back.direction)})", *_keys(keys), *stay))
+    return _list(_word(motion.entity), *parts)
+
+
+def _keys(values: Mapping[str, Num]) -> list[str]:
+    return [f"(:{key} {_value(value)})" for key, value in values.items()]
 
 
 def _path(path: Path) -> list[str]:
@@ -198,19 +217,25 @@ def _path(path: Path) -> list[str]:
         return [*parts, "(:once true)"] if path.once else parts
     if isinstance(path, Circle):
         parts = ["(:motion circle)", f"(:center {_vector(path.center)})", f"(:period {_value(path.period)})"]
-        return [*parts, f"(:phase {_value(path.phase)})"]
+        return [*parts, f"(:phase {_value(path.phase)})", *_facing(path.facing)]
     if isinstance(path, WayPoints):
         points = " ".join(f"({_value(point.time)} {_vector(point.offset)})" for point in path.points)
-        return ["(:motion waypoints)", f"(:points ({points}))", f"(:mode {path.mode})"]
+        parts = ["(:motion waypoints)", f"(:points ({points}))", f"(:mode {path.mode})"]
+        phase = [] if path.mode == "stop" else [f"(:phase {_value(path.phase)})"]
+        return [*parts, *phase, *_facing(path.facing)]
     if isinstance(path, Parabola):
         parts = ["(:motion parabola)", f"(:velocity {_vector(path.velocity)})"]
         return [*parts, f"(:gravity {_value(path.gravity)})", f"(:start {_value(path.start)})"]
     return ["(:motion still)"]
 
 
+def _facing(facing: Facing) -> list[str]:
+    return [] if facing == "fixed" else [f"(:facing {facing})"]
+
+
 def _camera(camera: Camera) -> str:
-    keys = (("yaw", camera.yaw), ("pitch", camera.pitch), ("roll", camera.roll), ("scale", camera.scale))
-    return _list(_word(camera.name), *(f"(:{key} {_value(value)})" for key, value in keys))
+    keys = {"yaw": camera.yaw, "pitch": camera.pitch, "roll": camera.roll, "scale": camera.scale}
+    return _list(_word(camera.name), *_keys(keys))
 
 
 def _noise(noise: Noise) -> str:
