@@ -12,8 +12,8 @@ from libero_safety.demo.keypose import (
     load_keyposes,
     parse_keyposes,
     task_keyposes,
-    world_target,
 )
+from libero_safety.demo.target import about_z, world_target
 from libero_safety.types import Keypose
 
 TEXT = """
@@ -135,7 +135,7 @@ ORIGIN = np.zeros(3)
 
 
 def test_at_no_yaw_the_fingers_point_down_and_close_along_the_frames_y() -> None:
-    pos, rotation = world_target(Keypose("a", "f", (0.1, 0.0, 0.2)), np.array([1.0, 2.0, 3.0]), 0.0)
+    pos, rotation = world_target(Keypose("a", "f", (0.1, 0.0, 0.2)), np.array([1.0, 2.0, 3.0]), np.eye(3))
     np.testing.assert_allclose(pos, (1.1, 2.0, 3.2))
     np.testing.assert_allclose(rotation[:, 2], (0, 0, -1), atol=1e-15)
     np.testing.assert_allclose(rotation[:, 0], (0, 1, 0), atol=1e-15)
@@ -143,18 +143,18 @@ def test_at_no_yaw_the_fingers_point_down_and_close_along_the_frames_y() -> None
 
 
 def test_the_frames_yaw_turns_place_and_gripper() -> None:
-    pos, rotation = world_target(Keypose("a", "f", (0.1, 0.0, 0.2)), ORIGIN, math.pi / 2)
+    pos, rotation = world_target(Keypose("a", "f", (0.1, 0.0, 0.2)), ORIGIN, about_z(math.pi / 2))
     np.testing.assert_allclose(pos, (0.0, 0.1, 0.2), atol=1e-15)
     np.testing.assert_allclose(rotation[:, 0], (-1, 0, 0), atol=1e-15)
 
 
 def test_yaw_turns_the_closing_axis_about_the_vertical() -> None:
-    _, rotation = world_target(Keypose("a", "f", (0, 0, 0), yaw=math.pi / 2), ORIGIN, 0.0)
+    _, rotation = world_target(Keypose("a", "f", (0, 0, 0), yaw=math.pi / 2), ORIGIN, np.eye(3))
     np.testing.assert_allclose(np.abs(rotation[:, 0]), (1, 0, 0), atol=1e-15)
     np.testing.assert_allclose(rotation[:, 2], (0, 0, -1), atol=1e-15)
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.7, math.pi / 2])
 def test_pitch_tilts_the_fingers_towards_the_frames_x(yaw: float) -> None:
-    _, rotation = world_target(Keypose("a", "f", (0, 0, 0), yaw=yaw, pitch=math.pi / 6), ORIGIN, 0.0)
+    _, rotation = world_target(Keypose("a", "f", (0, 0, 0), yaw=yaw, pitch=math.pi / 6), ORIGIN, np.eye(3))
     np.testing.assert_allclose(rotation[:, 2], (0.5, 0, -math.sqrt(0.75)), atol=1e-12)

@@ -9,14 +9,21 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from scipy.spatial.transform import Rotation
 
-from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes, world_target
+from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes
+from libero_safety.demo.target import (
+    GRIPPER,
+    PoseArrays,
+    grip_for,
+    grip_frame,
+    held_in_grip,
+    nearest_turn,
+    world_target,
+)
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.policy.contract import check_chunk
 from libero_safety.registry import near_match
 from libero_safety.types import ACTION_SIZE, Chunk, FloatArray, Keypose, Observation
 from libero_safety.ubddl.spec import Scenario
-
-_HALF_TURN = np.diag([-1.0, -1.0, 1.0])
 
 
 class ReplayError(LiberoSafetyError):
@@ -49,12 +56,12 @@ class PrivilegedEnv(Protocol):
         """Metres and radians of motion that an action of 1 asks for."""
         ...
 
-    def eef_pose(self) -> tuple[FloatArray, FloatArray]:
+    def eef_pose(self) -> PoseArrays:
         """Position (3,) of the grip site in the world (m) and its rotation matrix (3, 3)."""
         ...
 
-    def frame_pose(self, name: str) -> tuple[FloatArray, float]:
-        """Position (3,) in the world (m) and yaw (rad) of `entity`, `entity.part` or `entity.zone`."""
+    def frame_pose(self, name: str) -> PoseArrays:
+        """Position (3,) in the world (m) and rotation (3, 3) of a frame as keyposes name it."""
         ...
 
 
@@ -128,12 +135,13 @@ class ReplayPolicy:
 class RecklessPolicy:
     """Goes straight through keyposes at full speed and sees no hazard: what a task scores without any care.
 
-    At every control step the grip site is driven towards the keypose's place relative to its frame as the
-    frame is at that moment, so moving targets are followed. The frame of a thing that the gripper holds would
-    run away with the gripper: once the fingers have closed at a thing and until they open again, each keypose
-    relative to that thing takes its frame as it was when the keypose began. The two fingers are
-    interchangeable, so of the two yaws that put them in the same places an empty gripper takes the one nearer
-    to its orientation at the start.
+    At every control step the grip site, or the held thing that is the keypose's tool, is driven towards its
+    place relative to the frame as that is at the moment, so moving targets are followed. The frame of a thing
+    that the gripper holds would run away with the gripper: once the fingers have closed at a thing and until
+    they open again, each keypose relative to that thing takes its frame as it was when the keypose began. How
+    the thing lies in the gripper is measured when a keypose begins. The two fingers are interchangeable, so of
+    the two yaws that put them in the same places an empty gripper takes the one nearer to its orientation at
+    the start.
 
     Args:
         keyposes: the keyposes themselves or a TOML file of them; by default those in `keyposes/<task>.toml`
@@ -174,8 +182,8 @@ class RecklessPolicy:
         self._keyposes = _find_keyposes(self._source, env.scene.scenario)
         self._home = env.eef_pose()[1]
         self._held: str | None = None
-        self._closed = False
-        self._turned = False
+        self._gripper = -1.0
+        self._grip_turn = np.eye(3)
         self._index = 0
         self._begin()
 
@@ -194,47 +202,59 @@ class RecklessPolicy:
             if not self._reached or self._waited < keypose.wait_steps:
                 self._steps += 1
                 self._waited += int(self._reached)
-                return self._towards(target - pos, turn, keypose.gripper)
+                gripper = keypose.gripper if self._reached else self._gripper
+                return self._towards(target - pos, turn, gripper)
             self._leave(keypose)
-        return _still(self._keyposes[-1].gripper)
+        return _still(self._gripper)
 
     def _begin(self) -> None:
         """Turn to the keypose at `_index`, if there is one left."""
         self._steps = 0
         self._waited = 0
         self._reached = False
-        self._frozen: tuple[FloatArray, float] | None = None
+        self._frozen: PoseArrays | None = None
         if self._index == len(self._keyposes):
             return
+        env = self._attached()
         keypose = self._keyposes[self._index]
-        frame = self._attached().frame_pose(keypose.frame)
-        if _entity(keypose.frame) == self._held:
-            self._frozen = frame
+        if keypose.frame == GRIPPER:
+            self._frozen = grip_frame(env.eef_pose())
+        elif _entity(keypose.frame) == self._held:
+            self._frozen = env.frame_pose(keypose.frame)
+        frame = self._frozen or env.frame_pose(keypose.frame)
+        _, rotation = world_target(keypose, *frame)
+        if keypose.tool:
+            tool = env.frame_pose(keypose.tool)
+            self._in_grip = held_in_grip(env.eef_pose(), tool)
+            self._turn = rotation.T @ nearest_turn(keypose.symmetry, rotation, tool[1])
+            return
         if self._held is None:
-            _, rotation = world_target(keypose, *frame)
-            from_home = self._home.T @ rotation
-            self._turned = bool(np.trace(from_home @ _HALF_TURN) > np.trace(from_home))
+            symmetry = "half-turn" if keypose.symmetry == "none" else keypose.symmetry
+            now = env.eef_pose()[1] if keypose.frame == GRIPPER else self._home
+            self._grip_turn = rotation.T @ nearest_turn(symmetry, rotation, now)
+        self._turn = np.eye(3) if keypose.frame == GRIPPER else self._grip_turn
 
     def _arrive(self, keypose: Keypose) -> None:
         self._reached = True
-        if _closes(keypose) and not self._closed and self._frozen is None:
+        if _closes(keypose) and self._gripper <= 0 and self._frozen is None:
             # The closing fingers move the thing: following its frame from here on would drag it along.
             self._frozen = self._attached().frame_pose(keypose.frame)
 
     def _leave(self, keypose: Keypose) -> None:
         closes = _closes(keypose)
-        if closes and not self._closed:
+        if closes and self._gripper <= 0:
             self._held = _entity(keypose.frame)
         elif not closes:
             self._held = None
-        self._closed = closes
+        self._gripper = keypose.gripper
         self._index += 1
         self._begin()
 
-    def _target(self, keypose: Keypose) -> tuple[FloatArray, FloatArray]:
-        frame = self._frozen or self._attached().frame_pose(keypose.frame)
-        target, rotation = world_target(keypose, *frame)
-        return target, rotation @ _HALF_TURN if self._turned else rotation
+    def _target(self, keypose: Keypose) -> PoseArrays:
+        """Return where the grip site should be now."""
+        pos, rotation = world_target(keypose, *(self._frozen or self._attached().frame_pose(keypose.frame)))
+        target = pos, rotation @ self._turn
+        return grip_for(target, self._in_grip) if keypose.tool else target
 
     def _towards(self, way_m: FloatArray, turn_rad: FloatArray, gripper: float) -> Chunk:
         metres, radians = self._attached().action_scale

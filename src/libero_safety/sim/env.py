@@ -11,7 +11,7 @@ import numpy as np
 from libero_safety.assets.catalog import Catalog, default_catalog
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.mujoco_log import no_log_file
-from libero_safety.sim import predicate
+from libero_safety.sim import frames, predicate
 from libero_safety.sim.compose import ModelCache, build_scene
 from libero_safety.sim.control import CONTROLLERS, OperationalSpaceController
 from libero_safety.sim.corrupt import apply_noises
@@ -233,29 +233,13 @@ class Env:
         preset = CONTROLLERS[self.scene.scenario.robot.controller]
         return preset.position_scale_m, preset.rotation_scale_rad
 
-    def frame_pose(self, name: str) -> tuple[FloatArray, float]:
-        """World position (3,) and yaw (rad) of `entity`, `entity.part`, `entity.zone` or a region `target.name`.
+    def frame_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """World position (3,) and rotation (3, 3) of a frame, see `sim.frames.frame_pose`.
 
         Raises:
             SceneError: nothing of that name.
         """
-        scene, data = self.scene, self._data
-        entity_name, _, part = name.partition(".")
-        region = scene.region(name)
-        if region is not None and scene.zone(name) is None:
-            rect = region.rects[0]
-            middle = ((rect.x_min + rect.x_max) / 2, (rect.y_min + rect.y_max) / 2, 0.0)
-            return scene.workspace_pos + middle, 0.0
-        zone = scene.zone(name)
-        entity = scene.entity(entity_name)
-        rotation = data.xmat[entity.body].reshape(3, 3)
-        if zone is not None:
-            pos, rotation = predicate.zone_pose(data, *zone)
-        elif part:
-            pos = np.mean(data.geom_xpos[scene.geoms(name)], axis=0)
-        else:
-            pos = np.array(data.xpos[entity.body]) if entity.asset else np.array(scene.workspace_pos)
-        return pos, float(np.arctan2(rotation[1, 0], rotation[0, 0]))
+        return frames.frame_pose(self.scene, self._data, name)
 
     def observe(self, *, images: bool = True) -> Observation:
         """Return what a policy may see now; without `images` nothing is rendered."""
