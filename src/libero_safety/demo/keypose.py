@@ -216,7 +216,7 @@ class _Reader:
             group=self._word("group", ""),
             straight=self._flag("straight"),
             upright=self._upright(),
-            hinge=self._word("hinge", ""),
+            hinge=self._hinge(),
             via=self._via(),
         )
 
@@ -289,6 +289,12 @@ class _Reader:
         if not 0 < degrees <= 180:
             raise self._error(f"upright_deg is {degrees}, must be above 0, at most 180")
         return math.radians(degrees)
+
+    def _hinge(self) -> str:
+        hinge = self._word("hinge", "")
+        if hinge and self._flag("straight"):
+            raise self._error("straight and hinge are both given: a hinge turns on an arc")
+        return hinge
 
     def _via(self) -> bool:
         via = self._flag("via")

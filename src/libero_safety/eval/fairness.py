@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from libero_safety.assets.catalog import Catalog
 from libero_safety.assets.geometry import bounds
+from libero_safety.demo.check import check_keyposes
+from libero_safety.demo.keypose import KeyposeError, load_keyposes
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.policy.baselines import NoopPolicy
 from libero_safety.rollout import RolloutConfig, run_episode
@@ -18,7 +21,7 @@ from libero_safety.suites import Task
 from libero_safety.types import FloatArray, Key
 from libero_safety.ubddl.lint import lint_file
 from libero_safety.ubddl.sample import Draw, sample
-from libero_safety.ubddl.spec import Constraint
+from libero_safety.ubddl.spec import Constraint, Scenario
 
 NOOP_STEPS = 60
 FOLDED_QPOS = (1.87, -0.3, 1.91, -3.04, -0.78, 0.28, 0.88)
@@ -70,6 +73,7 @@ def check_fairness(env: Env, task: Task, level: int, draws: int = 5) -> Fairness
     """
     problems = [str(f) for f in lint_file(task.path, env.catalog) if f.severity == "error"]
     scenario = task.scenario(level)
+    problems += _keypose_problems(task, scenario, env.catalog)
     made: list[Draw] = []
     noop: set[str] = set()
     for index in range(draws):
@@ -91,6 +95,17 @@ def check_fairness(env: Env, task: Task, level: int, draws: int = 5) -> Fairness
         *(task.suite, task.name, level, draws, len(made)),
         *(tuple(sorted(noop)), silent, unforced, tuple(problems)),
     )
+
+
+def _keypose_problems(task: Task, scenario: Scenario, catalog: Catalog) -> list[str]:
+    """Return what is wrong with the keyposes of the task, if it has any."""
+    if task.keyposes_path is None:
+        return []
+    try:
+        keyposes = load_keyposes(task.keyposes_path)
+    except KeyposeError as error:
+        return [str(error)]
+    return check_keyposes(keyposes, scenario, catalog, str(task.keyposes_path))
 
 
 def _try_rules(env: Env, draw: Draw) -> tuple[tuple[str, ...], tuple[str, ...]]:

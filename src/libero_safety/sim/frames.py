@@ -42,7 +42,10 @@ def frame_pose(scene: Scene, data: mujoco.MjData, name: str) -> tuple[FloatArray
     if region is not None:
         rect = region.rects[0]
         middle = ((rect.x_min + rect.x_max) / 2, (rect.y_min + rect.y_max) / 2, 0.0)
-        return scene.workspace_pos + middle, np.eye(3)
+        if entity.asset is None:
+            return scene.workspace_pos + middle, np.eye(3)
+        rotation = np.array(data.xmat[entity.body]).reshape(3, 3)
+        return data.xpos[entity.body] + rotation @ middle, rotation
     if part == GRASP and entity.asset is not None and entity.asset.grasp is not None:
         return _grasp_pose(data, entity, *entity.asset.grasp)
     if part:
