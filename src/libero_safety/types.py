@@ -272,6 +272,7 @@ class Keypose:
         upright: radians that the gripper may tilt on the way; None: as it likes.
         hinge: joint `entity.joint` about which the motion to it turns; empty: none.
         via: passed without a stop.
+        hint: only a suggestion of a way, for who plans nothing: a planner leaves the keypose out.
     """
 
     name: str
@@ -293,3 +294,4 @@ class Keypose:
     upright: float | None = None
     hinge: str = ""
     via: bool = False
+    hint: bool = False

@@ -35,6 +35,10 @@ def check_keyposes(
     for index, keypose in enumerate(keyposes):
         found = [*names.check(keypose), *_check_held(keypose, held)]
         problems += [f"{where}: keypose {index} {keypose.name!r}: {problem}" for problem in found]
+        if keypose.hint and (keypose.gripper > 0) != closed:
+            problems.append(
+                f"{where}: keypose {index} {keypose.name!r}: hint, but it opens or closes the gripper"
+            )
         if keypose.gripper <= 0:
             held = None
         elif not closed:

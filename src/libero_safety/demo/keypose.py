@@ -31,7 +31,7 @@ _REQUIRED = ("name", "frame", "pos")
 _ANGLES = ("yaw_deg", "pitch_deg", "roll_deg")
 _OPTIONAL = (
     *("verb", "tool", "tilted", *_ANGLES, "quat", "symmetry", "gripper", "wait_steps", "tolerance_m"),
-    *("vary", "group", "straight", "upright_deg", "hinge", "via"),
+    *("vary", "group", "straight", "upright_deg", "hinge", "via", "hint"),
 )
 _VARY = ("pos", "yaw_deg", "pitch_deg")
 _UNIT_TOLERANCE = 1e-3
@@ -156,7 +156,7 @@ def _dump(keypose: Keypose) -> str:
     values["tolerance_m"] = float(keypose.tolerance_m)
     if keypose.upright is not None:
         values["upright_deg"] = _degrees(keypose.upright)
-    for key in ("tilted", "straight", "via", "group", "hinge"):
+    for key in ("tilted", "straight", "via", "hint", "group", "hinge"):
         if getattr(keypose, key):
             values[key] = getattr(keypose, key)
     if keypose.symmetry != "none":
@@ -218,6 +218,7 @@ class _Reader:
             upright=self._upright(),
             hinge=self._hinge(),
             via=self._via(),
+            hint=self._hint(),
         )
 
     def _check_keys(self, table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
@@ -301,6 +302,12 @@ class _Reader:
         if via and self._wait_steps():
             raise self._error("via and wait_steps are both given: what is passed without a stop cannot wait")
         return via
+
+    def _hint(self) -> bool:
+        hint = self._flag("hint")
+        if hint and self._wait_steps():
+            raise self._error("hint and wait_steps are both given: what may be left out is no place to wait")
+        return hint
 
     def _vector(self, table: Mapping[str, Any], key: str) -> tuple[float, float, float]:
         value = table[key]
