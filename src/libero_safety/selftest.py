@@ -135,7 +135,7 @@ def force_of_a_moving_hazard() -> CheckResult:
     qpos, dof = int(model.jnt_qposadr[1]), int(model.jnt_dofadr[1])
     forces: list[float] = []
     for _ in range(1000):
-        pos, velocity = law.at(float(data.time))
+        pos, velocity, *_ = law.at(float(data.time))
         data.qpos[qpos : qpos + 7] = [*pos, 1.0, 0.0, 0.0, 0.0]
         data.qvel[dof : dof + 6] = [*velocity, 0.0, 0.0, 0.0]
         mujoco.mj_step(model, data)

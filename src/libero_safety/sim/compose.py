@@ -1,17 +1,28 @@
 """Scenario + draw + catalog -> scene: what is in it is compiled, where it stands is written afterwards."""
 
 import copy
+import math
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 
 from libero_safety.assets.arenas import Arena
-from libero_safety.assets.asset import Asset
+from libero_safety.assets.asset import Asset, Quat
 from libero_safety.assets.catalog import Catalog
-from libero_safety.assets.geometry import bounds
+from libero_safety.assets.geometry import (
+    bounds,
+    footprint,
+    in_root,
+    moved,
+    quat_about,
+    quat_multiply,
+    shape_bounds,
+)
+from libero_safety.rng import rng_for
 from libero_safety.sim.build import add_asset
-from libero_safety.sim.motion import compile_motion
+from libero_safety.sim.motion import compile_motion, compile_retreat
 from libero_safety.sim.robot import FINGER_START_QPOS, HOME_QPOS, RobotIds, resolve, robot_spec, set_physics
 from libero_safety.sim.room import add_arena
 from libero_safety.sim.scene import EntityIds, Hazard, JointIds, Scene, SceneError, joints_of
@@ -60,7 +71,7 @@ def build_scene(draw: Draw, catalog: Catalog, cache: ModelCache | None = None) -
         MotionError: a motion that cannot be carried out.
     """
     builder = _Builder(draw, catalog.arena(draw.scenario.arena), catalog)
-    model = (cache or ModelCache(1)).get((draw.scenario, tuple(builder.assets)), builder.compile)
+    model = (cache or ModelCache(1)).get(builder.contents(), builder.compile)
     builder.place(model)
     return builder.resolve(model)
 
@@ -79,6 +90,11 @@ class _Builder:
             for entity in draw.scenario.entities
             if entity.name != self.workspace and entity.name in draw.poses
         }
+
+    def contents(self) -> Hashable:
+        """Return all that the model depends on; of motions, only whether there is one."""
+        stirring = tuple(name for name, motion in self.motions.items() if motion.stirs)
+        return replace(self.scenario, motions=()), tuple(self.assets), stirring, tuple(self.motions)
 
     def compile(self) -> mujoco.MjModel:
         """Arena, robot and every placed entity, each at the origin."""
@@ -100,7 +116,7 @@ class _Builder:
         for name, asset in self.assets.items():
             motion = self.motions.get(name)
             moves = self.scenario.entity(name).kind == "object"
-            free = moves and not (motion and isinstance(motion.path, spec.Still))
+            free = moves and not (motion and not motion.stirs)
             add_asset(out, name, asset, ORIGIN, free=free, prescribed=free and motion is not None)
         self._displace_cameras(out)
         return out
@@ -108,7 +124,7 @@ class _Builder:
     def place(self, model: mujoco.MjModel) -> None:
         """Write into the model where everything stands."""
         for name, asset in self.assets.items():
-            pose = self._world(self.draw.poses[name])
+            pose = self._stand(name)
             body = model.body(f"{name}/{asset.links[0].name}").id
             model.body_pos[body], model.body_quat[body] = pose.pos, pose.quat
             joint = int(model.body_jntadr[body])
@@ -116,9 +132,16 @@ class _Builder:
                 at = int(model.jnt_qposadr[joint])
                 model.qpos0[at : at + 7] = [*pose.pos, *pose.quat]
 
-    def _world(self, pose: Pose) -> Pose:
+    def _stand(self, name: str) -> Pose:
+        """World pose of an entity, leaning as its motion says about its own axes, as high as it would be upright."""
+        pose, motion = self.draw.poses[name], self.motions.get(name)
         x, y, z = (self.origin + pose.pos).tolist()
-        return Pose((x, y, z), pose.quat)
+        lean = _lean(motion)
+        if lean is None:
+            return Pose((x, y, z), pose.quat)
+        asset = self.assets[name]
+        z += bounds(asset)[0][2] - _lowest_m(asset, lean)
+        return Pose((x, y, z), quat_multiply(pose.quat, lean))
 
     def _displace_cameras(self, out: mujoco.MjSpec) -> None:
         for change in self.scenario.cameras:
@@ -205,17 +228,20 @@ class _Builder:
         assert entity.qpos is not None
         assert entity.dof is not None
         assert entity.asset is not None
-        pose = self._world(self.draw.poses[entity.name])
         low, high = bounds(entity.asset)
+        lean = _lean(motion)
+        pose = self._stand(entity.name)
         law = compile_motion(
             motion,
             pose,
             surface_z=float(self.origin[2]),
-            bottom_m=low[2],
+            bottom_m=low[2] if lean is None else _lowest_m(entity.asset, lean),
             workspace_xy=(float(self.origin[0]), float(self.origin[1])),
             size_m=float(np.min(np.subtract(high, low))),
+            radius_m=footprint(entity.asset).radius_m,
+            rng=rng_for(self.draw.key, f"motion/{entity.name}"),
         )
-        return Hazard(entity.name, entity.qpos, entity.dof, pose.quat, law)
+        return Hazard(entity.name, entity.qpos, entity.dof, pose.quat, law, compile_retreat(motion))
 
     def _start(self, model: mujoco.MjModel, robot: RobotIds, entities: Mapping[str, EntityIds]) -> FloatArray:
         qpos = np.array(model.qpos0)
@@ -224,6 +250,18 @@ class _Builder:
         for fact in self.scenario.init:
             _set_joint(qpos, fact, entities)
         return qpos
+
+
+def _lean(motion: spec.Motion | None) -> Quat | None:
+    """Return the rotation of a motion's tilt; None when it has none."""
+    about_x, about_y = (drawn(angle) for angle in motion.tilt) if motion else (0.0, 0.0)
+    angle = math.hypot(about_x, about_y)
+    return quat_about((about_x / angle, about_y / angle, 0.0), angle) if angle else None
+
+
+def _lowest_m(asset: Asset, quat: Quat) -> float:
+    """Return the lowest point of an asset turned by `quat`, relative to its origin (m)."""
+    return shape_bounds([moved(shape, (0.0, 0.0, 0.0), quat) for shape in in_root(asset)])[0][2]
 
 
 def _set_joint(qpos: FloatArray, fact: spec.Fact, entities: Mapping[str, EntityIds]) -> None:

@@ -15,6 +15,7 @@ from libero_safety.sim import frames, predicate
 from libero_safety.sim.compose import ModelCache, build_scene
 from libero_safety.sim.control import CONTROLLERS, OperationalSpaceController
 from libero_safety.sim.corrupt import apply_noises
+from libero_safety.sim.reaction import Reactions
 from libero_safety.sim.scene import Scene, SceneError
 from libero_safety.sim.vision import Quality, Vision
 from libero_safety.types import (
@@ -64,6 +65,7 @@ class Snapshot:
     scene: Scene
     data: mujoco.MjData
     controller: FloatArray
+    reactions: FloatArray
     steps: int
 
 
@@ -149,6 +151,7 @@ class Env:
         self._scene, self._data, self.steps = scene, data, 0
         self._goal = predicate.compile_formula(scene, goal) if goal is not None else None
         self._controller = OperationalSpaceController(scene.model, scene.robot, CONTROLLERS[preset])
+        self._reactions = Reactions(scene)
         self._place_hazards(0.0, moving=False)
         mujoco.mj_forward(scene.model, data)
         self._controller.reset(data)
@@ -188,6 +191,8 @@ class Env:
             for hook in hooks:
                 hook.after_substep(scene, data)
             if scene.hazards:
+                if moving:
+                    self._reactions.look(data)
                 self._place_hazards(float(data.time) if moving else 0.0, moving)
             mujoco.mj_step1(model, data)
 
@@ -195,12 +200,20 @@ class Env:
         """Write pose and velocity of everything that moves by prescription, before the contacts are computed."""
         qpos, qvel = self._data.qpos, self._data.qvel
         for hazard in self.scene.hazards:
-            pos, velocity = hazard.law.at(time_s)
-            qpos[hazard.qpos : hazard.qpos + 3] = pos
-            qpos[hazard.qpos + 3 : hazard.qpos + 7] = hazard.quat
-            qvel[hazard.dof : hazard.dof + 6] = 0.0
-            if moving:
-                qvel[hazard.dof : hazard.dof + 3] = velocity
+            now = hazard.law.at(time_s)
+            pos, dof = hazard.qpos, hazard.dof
+            qpos[pos : pos + 3] = now.pos
+            qpos[pos + 3 : pos + 7] = hazard.quat_at(now)
+            qvel[dof : dof + 6] = 0.0
+            if not moving:
+                continue
+            qvel[dof : dof + 3] = now.vel
+            if now.turn_rate:
+                qvel[dof + 3 : dof + 6] = hazard.up * now.turn_rate
+            back = self._reactions.at(hazard.entity, time_s)
+            if back is not None:
+                qpos[pos : pos + 3] += back.offset
+                qvel[dof : dof + 3] += back.velocity
 
     def _check_stable(self) -> None:
         for warning in _UNSTABLE:
@@ -276,27 +289,29 @@ class Env:
         mujoco.mj_camlight(self.scene.model, self._data)
 
     def state_hash(self) -> int:
-        """64-bit hash of the full physics and controller state."""
+        """64-bit hash of the full state of physics, controller and reactions."""
         model = self.scene.model
         state = np.empty(mujoco.mj_stateSize(model, _STATE))
         mujoco.mj_getState(model, self._data, state, _STATE)
-        digest = hashlib.blake2b(state.tobytes() + self._controller.state().tobytes(), digest_size=8)
+        parts = (state, self._controller.state(), self._reactions.state())
+        digest = hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=8)
         return int.from_bytes(digest.digest(), "little")
 
     def snapshot(self) -> Snapshot:
         """Return a copy of the state that `restore` continues from, bit for bit."""
         data = mujoco.MjData(self.scene.model)
         mujoco.mj_copyData(data, self.scene.model, self._data)
-        return Snapshot(self.scene, data, self._controller.state(), self.steps)
+        return Snapshot(self.scene, data, self._controller.state(), self._reactions.state(), self.steps)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this scene: physics, controller, and with the clock motion and noise too."""
+        """Go back to a snapshot of this scene: physics, controller, reactions, and with the clock motion, noise too."""
         if snapshot.scene is not self._scene:
             raise SceneError(
                 "a snapshot belongs to the scene it was taken in; reset with the same draw first"
             )
         mujoco.mj_copyData(self._data, snapshot.scene.model, snapshot.data)
         self._controller.set_state(snapshot.controller)
+        self._reactions.set_state(snapshot.reactions)
         self.steps = snapshot.steps
 
     def close(self) -> None:

@@ -1,18 +1,22 @@
-"""How a hazard moves by itself: position and velocity in closed form, at any time.
-
-A law is asked at every physics step, so that the contact solver sees a body that moves, not one that jumps.
-Positions are in the world frame (m), velocities in m/s; the orientation never changes.
-"""
+"""What a scenario says about a motion, compiled to a law."""
 
 import math
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.sim.facing import EvenTurn, Facing, corner_turn
+from libero_safety.sim.law import (
+    CircleLaw,
+    LayeredLaw,
+    LineLaw,
+    MotionLaw,
+    ParabolaLaw,
+    StillLaw,
+    WayPointsLaw,
+)
+from libero_safety.sim.shift import Reach, Retreat, Shift, Trembling
 from libero_safety.types import PHYSICS_DT_S, FloatArray, Pose
 from libero_safety.ubddl import spec
 
@@ -24,160 +28,6 @@ class MotionError(LiberoSafetyError):
     """A motion that cannot be carried out."""
 
 
-class Moving(NamedTuple):
-    """Position (m, world, shape (3,)) and velocity (m/s, world, shape (3,)) at one time."""
-
-    pos: FloatArray
-    vel: FloatArray
-
-
-class MotionLaw(Protocol):
-    """A position for every time."""
-
-    @property
-    def peak_speed_m_s(self) -> float:
-        """The highest speed that the law ever asks for."""
-        ...
-
-    def at(self, time_s: float) -> Moving:
-        """Return fresh arrays; at a corner the velocity is that of the new leg."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StillLaw:
-    """Stays where it is."""
-
-    pos: FloatArray
-
-    @property
-    def peak_speed_m_s(self) -> float:
-        """Zero."""
-        return 0.0
-
-    def at(self, time_s: float) -> Moving:
-        """Return the place and no velocity."""
-        return Moving(self.pos.copy(), np.zeros(3))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LineLaw:
-    """A triangle wave from `start` outwards to `start + reach` and back; `once` ends it at the far end."""
-
-    start: FloatArray
-    reach: FloatArray
-    period_s: float
-    phase: float
-    once: bool
-
-    @property
-    def peak_speed_m_s(self) -> float:
-        """Twice the travel per period."""
-        return 2.0 * float(np.linalg.norm(self.reach)) / self.period_s
-
-    def at(self, time_s: float) -> Moving:
-        """Return the state on the wave."""
-        turns = self.phase + time_s / self.period_s
-        if self.once:
-            if not 0.0 <= turns < 0.5:
-                return Moving(self.start + self.reach * (0.0 if turns < 0.0 else 1.0), np.zeros(3))
-        else:
-            turns %= 1.0
-        rate = 2.0 / self.period_s
-        if turns < 0.5:
-            return Moving(self.start + self.reach * (2.0 * turns), self.reach * rate)
-        return Moving(self.start + self.reach * (2.0 - 2.0 * turns), self.reach * -rate)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CircleLaw:
-    """Counter-clockwise, seen from above, about `center`, at constant height and angular rate."""
-
-    center: tuple[float, float, float]
-    radius_m: float
-    angle0: float
-    rate_rad_s: float
-
-    @property
-    def peak_speed_m_s(self) -> float:
-        """Radius times angular rate."""
-        return self.radius_m * self.rate_rad_s
-
-    def at(self, time_s: float) -> Moving:
-        """Return the state on the circle."""
-        angle = self.angle0 + self.rate_rad_s * time_s
-        x, y = self.radius_m * math.cos(angle), self.radius_m * math.sin(angle)
-        cx, cy, z = self.center
-        rate = self.rate_rad_s
-        return Moving(np.array((cx + x, cy + y, z)), np.array((-rate * y, rate * x, 0.0)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WayPointsLaw:
-    """Straight legs at constant speed between timed positions; the first time is zero.
-
-    Attributes:
-        times_s: (n,) strictly rising, as a tuple because bisection on it is faster.
-        points: (n, 3) positions.
-        speeds: (n - 1, 3) velocity of each leg.
-    """
-
-    times_s: tuple[float, ...]
-    points: FloatArray
-    speeds: FloatArray
-    mode: str
-
-    @property
-    def peak_speed_m_s(self) -> float:
-        """The speed of the fastest leg."""
-        return float(np.linalg.norm(self.speeds, axis=1).max(initial=0.0))
-
-    def at(self, time_s: float) -> Moving:
-        """Return the state on the leg of this time."""
-        end = self.times_s[-1]
-        if self.mode == "stop":
-            if time_s < 0.0 or time_s >= end:
-                return Moving(self.points[0 if time_s < 0.0 else -1].copy(), np.zeros(3))
-        elif self.mode == "loop":
-            time_s %= end
-        else:
-            time_s %= 2.0 * end
-            if time_s >= end:
-                time_s = 2.0 * end - time_s
-                leg = max(bisect_left(self.times_s, time_s) - 1, 0)
-                back = -self.speeds[leg]
-                return Moving(self.points[leg] - back * (time_s - self.times_s[leg]), back)
-        leg = min(bisect_right(self.times_s, time_s), len(self.speeds)) - 1
-        return Moving(
-            self.points[leg] + self.speeds[leg] * (time_s - self.times_s[leg]), self.speeds[leg].copy()
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ParabolaLaw:
-    """At rest until `release_s`, then in free flight for `flight_s` seconds, then at rest where it landed."""
-
-    start: FloatArray
-    velocity: FloatArray
-    gravity_m_s2: float
-    release_s: float
-    flight_s: float
-    peak_speed_m_s: float
-
-    def at(self, time_s: float) -> Moving:
-        """Return the state in or outside the flight."""
-        time = time_s - self.release_s
-        flying = 0.0 <= time < self.flight_s
-        time = min(max(time, 0.0), self.flight_s)
-        pos = self.start + self.velocity * time
-        pos[2] -= 0.5 * self.gravity_m_s2 * time * time
-        if not flying:
-            return Moving(pos, np.zeros(3))
-        vel = self.velocity.copy()
-        vel[2] -= self.gravity_m_s2 * time
-        return Moving(pos, vel)
-
-
 def compile_motion(
     motion: spec.Motion,
     start: Pose,
@@ -186,9 +36,11 @@ def compile_motion(
     *,
     workspace_xy: tuple[float, float] = (0.0, 0.0),
     size_m: float | None = None,
+    radius_m: float = 0.0,
+    rng: np.random.Generator | None = None,
     dt_s: float = PHYSICS_DT_S,
 ) -> MotionLaw:
-    """Return the law of a motion whose numbers have all been drawn.
+    """Return the law of a motion whose numbers have all been drawn; it knows nothing of drawing back.
 
     Args:
         motion: what the scenario says; no number may still be a distribution.
@@ -198,63 +50,113 @@ def compile_motion(
         workspace_xy: origin of the workspace frame in the world (m); circle centres are given in that frame.
         size_m: smallest extent of the thing. When given, a law that moves it further than this within one
             physics step is refused: it could pass through what it should hit.
+        radius_m: how far the thing reaches horizontally from its origin, about which it turns.
+        rng: what trembling is drawn from.
         dt_s: length of a physics step.
 
     Raises:
-        MotionError: the motion has no direction, no duration, no radius, an undrawn number, or is too fast.
+        MotionError: the motion has no direction, no duration, no radius, an undrawn number, nothing to draw from, or
+            is too fast.
     """
     where = f"{motion.place}: motion of {motion.entity!r}"
     x, y, z = start.pos
     if motion.height is not None:
         z = surface_z + _number(motion.height, "height", where) - bottom_m
     pos = np.array((x, y, z), dtype=np.float64)
-    law: MotionLaw
-    match motion.path:
-        case spec.Still():
-            law = StillLaw(pos)
-        case spec.Line():
-            law = _line(motion.path, pos, where)
-        case spec.Circle():
-            law = _circle(motion.path, pos, workspace_xy, where)
-        case spec.WayPoints():
-            law = _way_points(motion.path, pos, where)
-        case spec.Parabola():
-            law = _parabola(motion.path, pos, surface_z - bottom_m, where)
-    step_m = law.peak_speed_m_s * dt_s
-    if size_m is not None and step_m > size_m:
+    path, facing = _path(motion.path, pos, workspace_xy, surface_z - bottom_m, where)
+    shifts = _shifts(motion, rng, where)
+    law = LayeredLaw(path, facing, shifts) if facing or shifts else path
+    peak = law.peak_speed_m_s + (facing.peak_rate_rad_s * radius_m if facing else 0.0)
+    if motion.withdraw is not None:
+        peak += _positive(motion.withdraw.speed, "speed", "m/s", where)
+    if size_m is not None and peak * dt_s > size_m:
         raise MotionError(
-            f"{where} covers {step_m:.3g} m in one physics step of {dt_s:g} s but the thing is only "
+            f"{where} covers {peak * dt_s:.3g} m in one physics step of {dt_s:g} s but the thing is only "
             f"{size_m:.3g} m across; it would jump through obstacles. Slow it below {size_m / dt_s:.3g} m/s"
         )
     return law
 
 
+def compile_retreat(motion: spec.Motion) -> Retreat | None:
+    """Return how a thing draws back, if it does; no number may still be a distribution.
+
+    Raises:
+        MotionError: no direction, a negative distance, no speed, or an undrawn number.
+    """
+    if motion.withdraw is None:
+        return None
+    where, back = f"{motion.place}: withdrawal of {motion.entity!r}", motion.withdraw
+    numbers = {name: _number(getattr(back, name), name, where) for name in ("closer_than", "travel")}
+    for name, value in numbers.items():
+        if value < 0.0:
+            raise MotionError(f"{where}: {name} {value:g} m is negative")
+    return Retreat(
+        numbers["closer_than"],
+        _unit(back.direction, where),
+        numbers["travel"],
+        _positive(back.speed, "speed", "m/s", where),
+        back.stay,
+    )
+
+
+def _shifts(motion: spec.Motion, rng: np.random.Generator | None, where: str) -> tuple[Shift, ...]:
+    shifts: list[Shift] = []
+    if motion.jitter is not None:
+        if rng is None:
+            raise MotionError(f"{where}: its trembling needs a random generator to be drawn from")
+        amplitude = _number(motion.jitter.amplitude, "amplitude", where)
+        shifts.append(
+            Trembling.drawn(amplitude, _positive(motion.jitter.frequency, "frequency", "Hz", where), rng)
+        )
+    if (reach := motion.reach_in) is not None:
+        at, hold = _number(reach.at, "at", where), _number(reach.hold, "hold", where)
+        offset = _vector(reach.offset, "offset", where)
+        shifts.append(Reach(at, offset, _positive(reach.speed, "speed", "m/s", where), hold))
+    return tuple(shifts)
+
+
+def _path(
+    path: spec.Path, pos: FloatArray, workspace_xy: tuple[float, float], rest_z: float, where: str
+) -> tuple[MotionLaw, Facing | None]:
+    match path:
+        case spec.Still():
+            return StillLaw(pos), None
+        case spec.Line():
+            return _line(path, pos, where), None
+        case spec.Circle():
+            return _circle(path, pos, workspace_xy, where)
+        case spec.WayPoints():
+            return _way_points(path, pos, where)
+        case spec.Parabola():
+            return _parabola(path, pos, rest_z, where), None
+
+
 def _line(path: spec.Line, pos: FloatArray, where: str) -> LineLaw:
-    direction = _vector(path.direction, "direction", where)
-    length = float(np.linalg.norm(direction))
-    if length == 0.0:
-        raise MotionError(f"{where}: direction (0 0 0) points nowhere; use Still to keep it in place")
+    direction = _unit(path.direction, where)
     travel = _number(path.travel, "travel", where)
     if travel < 0.0:
         raise MotionError(f"{where}: travel {travel:g} m is negative; turn the direction round instead")
-    period = _positive(path.period, "period", where)
+    period = _positive(path.period, "period", "s", where)
     phase = _number(path.phase, "phase", where) % 1.0
-    return LineLaw(pos, direction * (travel / length), period, phase, path.once)
+    return LineLaw(pos, direction * travel, period, phase, path.once)
 
 
-def _circle(path: spec.Circle, pos: FloatArray, workspace_xy: tuple[float, float], where: str) -> CircleLaw:
+def _circle(
+    path: spec.Circle, pos: FloatArray, workspace_xy: tuple[float, float], where: str
+) -> tuple[CircleLaw, Facing | None]:
     cx = workspace_xy[0] + _number(path.center[0], "center", where)
     cy = workspace_xy[1] + _number(path.center[1], "center", where)
     dx, dy = float(pos[0]) - cx, float(pos[1]) - cy
     radius = math.hypot(dx, dy)
     if radius < _CLOSED_M:
         raise MotionError(f"{where}: the circle has no radius, its centre is where the thing is placed")
-    period = _positive(path.period, "period", where)
-    angle = math.atan2(dy, dx) + math.tau * _number(path.phase, "phase", where)
-    return CircleLaw((cx, cy, float(pos[2])), radius, angle, math.tau / period)
+    period = _positive(path.period, "period", "s", where)
+    ahead, rate = math.tau * _number(path.phase, "phase", where), math.tau / period
+    law = CircleLaw((cx, cy, float(pos[2])), radius, math.atan2(dy, dx) + ahead, rate)
+    return law, EvenTurn(ahead, rate) if path.facing == "follow" else None
 
 
-def _way_points(path: spec.WayPoints, pos: FloatArray, where: str) -> WayPointsLaw:
+def _way_points(path: spec.WayPoints, pos: FloatArray, where: str) -> tuple[WayPointsLaw, Facing | None]:
     times = [_number(p.time, "time", where) for p in path.points]
     points = [pos + _vector(p.offset, "offset", where) for p in path.points]
     if not times or times[0] > 0.0:
@@ -271,7 +173,13 @@ def _way_points(path: spec.WayPoints, pos: FloatArray, where: str) -> WayPointsL
         )
     table = np.array(points)
     speeds = np.diff(table, axis=0) / np.diff(times)[:, None]
-    return WayPointsLaw(tuple(times), table, speeds, path.mode)
+    phase = _number(path.phase, "phase", where) % 1.0
+    if phase and path.mode == "stop":
+        raise MotionError(f"{where}: a phase needs mode loop or pingpong")
+    ahead_s = phase * times[-1] * (2.0 if path.mode == "pingpong" else 1.0)
+    law = WayPointsLaw(tuple(times), table, speeds, path.mode, ahead_s)
+    follows = path.facing == "follow"
+    return law, corner_turn(law.times_s, table, path.mode, ahead_s) if follows else None
 
 
 def _parabola(path: spec.Parabola, pos: FloatArray, rest_z: float, where: str) -> ParabolaLaw:
@@ -304,11 +212,19 @@ def _number(value: spec.Num, name: str, where: str) -> float:
     return float(value)
 
 
-def _positive(value: spec.Num, name: str, where: str) -> float:
+def _positive(value: spec.Num, name: str, unit: str, where: str) -> float:
     number = _number(value, name, where)
     if number <= 0.0:
-        raise MotionError(f"{where}: {name} must be more than 0 s, got {number:g}")
+        raise MotionError(f"{where}: {name} must be more than 0 {unit}, got {number:g}")
     return number
+
+
+def _unit(value: spec.Vec3, where: str) -> FloatArray:
+    direction = _vector(value, "direction", where)
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        raise MotionError(f"{where}: direction (0 0 0) points nowhere; use Still to keep it in place")
+    return direction / length
 
 
 def _vector(value: spec.Vec3, name: str, where: str) -> FloatArray:

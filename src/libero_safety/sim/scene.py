@@ -1,5 +1,6 @@
 """A compiled scene: every name of a scenario resolved to ids, once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +13,9 @@ from libero_safety.assets.arenas import Arena
 from libero_safety.assets.asset import Asset, Joint
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
-from libero_safety.sim.motion import MotionLaw
+from libero_safety.sim.law import MotionLaw, Moving
 from libero_safety.sim.robot import RobotIds
+from libero_safety.sim.shift import Retreat
 from libero_safety.types import FloatArray, Zone
 from libero_safety.ubddl import spec, words
 from libero_safety.ubddl.sample import Draw
@@ -74,15 +76,36 @@ class EntityIds:
     bodies: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hazard:
-    """An entity that moves by prescription: its law, and where to write it."""
+    """An entity that moves by prescription: its law, and where to write it.
+
+    Attributes:
+        quat: orientation (w, x, y, z) in which it is placed, world.
+        law: where it is when nothing makes it draw back.
+        retreat: how it draws back from the robot, if it does.
+    """
 
     entity: str
     qpos: int
     dof: int
     quat: tuple[float, float, float, float]
     law: MotionLaw
+    retreat: Retreat | None = None
+
+    def quat_at(self, moving: Moving) -> tuple[float, float, float, float]:
+        """Return the orientation (w, x, y, z) that goes with a state of its law, world."""
+        if moving.turn == 0.0:
+            return self.quat
+        c, s = math.cos(moving.turn / 2.0), math.sin(moving.turn / 2.0)
+        w, x, y, z = self.quat
+        return (c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w)
+
+    @cached_property
+    def up(self) -> FloatArray:
+        """World vertical (3,) in its own axes: the same however far it has turned about it."""
+        w, x, y, z = self.quat
+        return np.array((2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)))
 
 
 @dataclass(frozen=True, eq=False)
