@@ -116,7 +116,7 @@ class Arm:
             Fewer than n rows where the tip goes out of reach. Joint limits are not looked at.
         """
         parts = max(1, int(np.ceil(dt_s / _SUBSTEP_S - 1e-9)))
-        fine_pos, fine_rot = _refine(pos, rot, parts)
+        fine_pos, fine_rot = refine(pos, rot, parts)
         out = np.empty((len(fine_pos), DOF))
         q = np.array(q0, dtype=np.float64)
         qd = np.zeros(DOF) if qd0 is None else np.array(qd0, dtype=np.float64)
@@ -126,8 +126,8 @@ class Arm:
         return out[:filled:parts]
 
 
-def _refine(pos: FloatArray, rot: FloatArray, parts: int) -> tuple[FloatArray, FloatArray]:
-    """Divide every step of a pose sequence into equal parts."""
+def refine(pos: FloatArray, rot: FloatArray, parts: int) -> tuple[FloatArray, FloatArray]:
+    """Divide every step of tip poses (n, 3), (n, 3, 3) into equal parts: straight, turning evenly."""
     if parts == 1 or len(pos) < 2:
         return np.ascontiguousarray(pos, np.float64), np.ascontiguousarray(rot, np.float64)
     knots = np.arange(len(pos))

@@ -1,0 +1,363 @@
+"""From a path of the tip to a motion: the smoothest one in a tube around the path, as fast as its limits allow.
+
+Each of the six axes (position, and rotation vector about the pose half-way) is the sequence at 20 Hz with the least
+sum of squared jerk in a box around the path. Where along the path each box stands is found by turns: solve, project
+the solution onto the path, move the boxes there. The result slows down at corners as a hand does (T. Flash and
+N. Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985). Its shape does not depend on its duration,
+which is the shortest for which speeds, accelerations and the controller's reach hold. Then every configuration is
+looked at; around those that are not free the tube is narrowed. The last resort is to stop at every corner.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from libero_safety.plan.corridor import ROUNDS, Corridor, TipPath
+from libero_safety.plan.kinematics import Arm, refine
+from libero_safety.plan.response import StepResponse
+from libero_safety.plan.smooth import PINNED
+from libero_safety.sim.control import CONTROLLERS, ControllerPreset
+from libero_safety.types import CONTROL_HZ, FloatArray
+
+DT_S = 1.0 / CONTROL_HZ
+CHECKS_PER_STEP = 5
+"""Configurations that are looked at in each control step: 100 Hz."""
+
+JOINT_SPEED_RAD_S = (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)
+JOINT_ACCELERATION_RAD_S2 = (15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0)
+JOINT_JERK_RAD_S3 = (7500.0, 3750.0, 5000.0, 6250.0, 7500.0, 10000.0, 10000.0)
+"""Necessary conditions of the Panda: Franka Control Interface documentation, "Robot and interface specifications"."""
+
+Valid: TypeAlias = Callable[[FloatArray, float], bool]
+"""Whether joints (7,) may be taken at a time (s) since the motion's start."""
+
+_NARROWER, _ROUNDS = 0.6, 8
+_AROUND_S = 0.2
+_STRETCHES = 6
+
+
+@dataclass(frozen=True)
+class TipLimits:
+    """How fast the tip may move.
+
+    Attributes:
+        speed_m_s: at most 0.27, the speed at which a full action holds the tip (`libero` controller).
+        turn_rad_s: angular speed.
+        acceleration_m_s2: magnitude; `turn_acceleration_rad_s2` likewise.
+        authority: share of the action range that feed-forward may use; feedback has the rest.
+        controller: whose reach that is.
+    """
+
+    speed_m_s: float = 0.25
+    turn_rad_s: float = 1.0
+    acceleration_m_s2: float = 1.0
+    turn_acceleration_rad_s2: float = 5.0
+    authority: float = 0.9
+    controller: ControllerPreset = field(default=CONTROLLERS["libero"])
+
+
+@dataclass(frozen=True, eq=False)
+class TipMotion:
+    """Where the tip is at each control step.
+
+    Attributes:
+        pos: (n, 3) positions of the grip site, world; row k is before control step k, the last row after the last.
+        quat: (n, 4) orientations (w, x, y, z), world.
+        joints: (n, 7) the arm's joints there, the lag of the elbow included.
+        velocity: (6,) linear and angular velocity at the first row.
+        stops: rows in which it was made to stop at a corner; 0 when it was smoothed.
+        dt_s: seconds between rows.
+    """
+
+    pos: FloatArray
+    quat: FloatArray
+    joints: FloatArray
+    velocity: FloatArray = field(default_factory=lambda: np.zeros(6))
+    stops: int = 0
+    dt_s: float = DT_S
+
+    @property
+    def steps(self) -> int:
+        """Control steps that it takes."""
+        return len(self.pos) - 1
+
+    @property
+    def rot(self) -> FloatArray:
+        """(n, 3, 3) rotations."""
+        return Rotation.from_quat(self.quat, scalar_first=True).as_matrix()
+
+    def then(self, other: "TipMotion") -> "TipMotion":
+        """Return both, one after the other; the second starts where the first ends."""
+        pos, quat, joints = (
+            np.vstack([first, second[1:]])
+            for first, second in (
+                (self.pos, other.pos),
+                (self.quat, other.quat),
+                (self.joints, other.joints),
+            )
+        )
+        return TipMotion(pos, quat, joints, self.velocity, self.stops + other.stops)
+
+
+@dataclass(frozen=True)
+class TimingFailed:
+    """Why a path cannot be followed.
+
+    Attributes:
+        reason: `reach`: the tip cannot be led along it. `joint_limits`, `joint_speed`: the joints that go with it
+            leave their range, or are too fast however slow the tip. `collision`: not free even at walking from
+            corner to corner.
+        detail: in words.
+        joints: (7,) where it fails, and `time_s` when, if that is known.
+    """
+
+    reason: str
+    detail: str
+    joints: tuple[float, ...] | None = None
+    time_s: float | None = None
+
+
+def time_path(
+    arm: Arm,
+    path: TipPath,
+    start: FloatArray,
+    *,
+    valid: Valid = lambda joints, time_s: True,
+    limits: TipLimits | None = None,
+    velocity: FloatArray | None = None,
+) -> TipMotion | TimingFailed:
+    """Return the motion of the tip along a path, ending at rest.
+
+    Args:
+        arm: the arm.
+        path: poses to pass, from the present one; see `TipPath` for how closely.
+        start: (7,) joints now.
+        valid: what must hold of all configurations, asked 100 times per second of motion.
+        limits: how fast it may be.
+        velocity: (6,) linear and angular velocity of the tip now; at rest by default.
+
+    Raises:
+        MissingExtraError: piqp is not installed.
+    """
+    limits = limits or TipLimits()
+    speed = np.zeros(6) if velocity is None else velocity
+    job = _Job(arm, path, np.asarray(start, np.float64), speed, limits, valid)
+    moving = bool(speed.any())
+    corridor = Corridor(path, limits.speed_m_s, limits.turn_rad_s, moving=moving)
+    if corridor.still and not moving:
+        return hold(path.pos[0], path.rot[0], start, 1)
+    found = _smooth(job, corridor)
+    if isinstance(found, TipMotion) or found.reason != "collision" or moving:
+        return found
+    stopping = _stop_and_go(job)
+    return stopping if isinstance(stopping, TipMotion) else found
+
+
+def hold(pos: FloatArray, rot: FloatArray, joints: FloatArray, steps: int) -> TipMotion:
+    """Return the motion that stays at a pose for a number of control steps."""
+    quat = Rotation.from_matrix(rot).as_quat(canonical=True, scalar_first=True)
+    pos, quat, joints = (np.tile(row, (steps + 1, 1)) for row in (pos, quat, joints))
+    return TipMotion(pos, quat, joints)
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    arm: Arm
+    path: TipPath
+    start: FloatArray
+    velocity: FloatArray
+    limits: TipLimits
+    valid: Valid
+
+
+def _smooth(job: _Job, corridor: Corridor) -> TipMotion | TimingFailed:
+    """The smoothest motion that is free, narrowing the tube where it is not."""
+    along, slower = corridor.even(_samples(corridor.length_s * 1.875)), 1.0
+    failed = TimingFailed("collision", "the tube became too narrow")
+    for _ in range(_ROUNDS):
+        shaped = _fastest(job, corridor, along, slower)
+        if shaped is None:
+            return failed
+        coords, along = shaped
+        pos, rot = corridor.poses(coords)
+        joints = _joints(job, pos, rot)
+        if isinstance(joints, TimingFailed):
+            return joints
+        pace = _joint_pace(joints)
+        if pace > 1.0:
+            failed, slower = _too_fast(joints), slower * min(pace, 2.0) * 1.02
+            continue
+        hits = _hits(job, joints)
+        if not hits.size:
+            return _motion(job, pos, rot, joints)
+        failed = _collision(joints, int(hits[0]))
+        places = np.interp(hits / CHECKS_PER_STEP, np.arange(len(along)), along)
+        corridor.narrow(places, _AROUND_S, _NARROWER)
+    return failed
+
+
+def _samples(duration_s: float) -> int:
+    """Samples of a motion, the given ones at both ends included."""
+    return max(2 * PINNED + 1, int(np.ceil(duration_s / DT_S)) + PINNED)
+
+
+def _fastest(
+    job: _Job, corridor: Corridor, along: FloatArray, slower: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """The shape with the fewest samples that keeps the limits, times `slower`; and where its samples are."""
+    best: tuple[FloatArray, FloatArray] | None = None
+    tried: set[int] = set()
+    count, settled = len(along), False
+    for _ in range(_STRETCHES):
+        tried.add(count)
+        guess = np.interp(np.linspace(0.0, 1.0, count), np.linspace(0.0, 1.0, len(along)), along)
+        # Moving the boxes further each time would change the shape, and its pace with it.
+        shaped = corridor.smoothest(guess, corridor.ends(DT_S, job.velocity), 1 if settled else ROUNDS)
+        if shaped is None:
+            count = int(1.3 * count) + 1
+            continue
+        pace = slower * _tip_pace(job, shaped[0] * corridor.scale)
+        along, settled = shaped[1], True
+        if pace <= 1.0 and (best is None or count < len(best[0])):
+            best = shaped
+        # Only what moves can be stretched: the given samples stand.
+        count = max(2 * PINNED + 1, int(np.ceil((count - PINNED) * pace - 1e-9)) + PINNED)
+        while count in tried and pace > 1.0:
+            count += 1
+        if count in tried or (best is not None and count >= len(best[0])):
+            break
+    return best
+
+
+def _tip_pace(job: _Job, coords: FloatArray) -> float:
+    """By what factor samples (n, 6) in metres and radians are too fast; below 1 there is room."""
+    limits = job.limits
+    moves = np.diff(coords, axis=0)
+    speed, change = moves / DT_S, np.diff(moves, axis=0) / DT_S**2
+    pace = 0.0
+    for part, fast, hard in (
+        (slice(0, 3), limits.speed_m_s, limits.acceleration_m_s2),
+        (slice(3, 6), limits.turn_rad_s, limits.turn_acceleration_rad_s2),
+    ):
+        pace = max(pace, float(np.linalg.norm(speed[:, part], axis=1).max()) / fast)
+        pace = max(pace, np.sqrt(float(np.linalg.norm(change[:, part], axis=1).max()) / hard))
+    preset = limits.controller
+    asked, _ = StepResponse(preset.kp).feed_forward(moves, job.velocity)
+    reach = limits.authority * np.repeat([preset.position_scale_m, preset.rotation_scale_rad], 3)
+    return max(pace, float(np.abs(asked / reach).max()))
+
+
+def _joints(job: _Job, pos: FloatArray, rot: FloatArray) -> FloatArray | TimingFailed:
+    """The joints (k, 7) at 100 Hz along tip poses, within their limits."""
+    fine = refine(pos, rot, CHECKS_PER_STEP)
+    start_speed = np.linalg.pinv(job.arm.jacobian(job.start)) @ job.velocity
+    joints = job.arm.follow(*fine, DT_S / CHECKS_PER_STEP, job.start, start_speed)
+    if len(joints) < len(fine[0]):
+        at = np.round(fine[0][len(joints)], 3).tolist()
+        return TimingFailed("reach", f"the tip cannot be at {at}", *_where(joints, len(joints) - 1))
+    outside = np.flatnonzero(((joints < job.arm.low) | (joints > job.arm.high)).any(axis=1))
+    if outside.size:
+        row = int(outside[0])
+        joint = int(np.argmax(np.maximum(job.arm.low - joints[row], joints[row] - job.arm.high)))
+        detail = f"joint {joint + 1} would be at {joints[row, joint]:.3f} rad"
+        return TimingFailed("joint_limits", detail, *_where(joints, row))
+    return joints
+
+
+def _joint_pace(joints: FloatArray) -> float:
+    """By what factor joints at 100 Hz are too fast."""
+    dt_s = DT_S / CHECKS_PER_STEP
+    pace, order = 0.0, joints
+    # Third differences of a sequence that is linear between control steps measure the steps, not the motion.
+    for power, limit in ((1, JOINT_SPEED_RAD_S), (2, JOINT_ACCELERATION_RAD_S2)):
+        order = np.diff(order, axis=0) / dt_s
+        pace = max(pace, float((np.abs(order) / limit).max()) ** (1.0 / power))
+    return pace
+
+
+def _too_fast(joints: FloatArray) -> TimingFailed:
+    speed = np.abs(np.diff(joints, axis=0)) / (DT_S / CHECKS_PER_STEP)
+    row, joint = np.unravel_index(int(np.argmax(speed / JOINT_SPEED_RAD_S)), speed.shape)
+    detail = f"joint {joint + 1} would turn at {speed[row, joint]:.2f} rad/s: the arm is nearly stretched"
+    return TimingFailed("joint_speed", detail, *_where(joints, int(row)))
+
+
+def _hits(job: _Job, joints: FloatArray) -> FloatArray:
+    """Rows of joints at 100 Hz that are not free."""
+    dt_s = DT_S / CHECKS_PER_STEP
+    return np.array([row for row, q in enumerate(joints) if not job.valid(q, row * dt_s)])
+
+
+def _collision(joints: FloatArray, row: int) -> TimingFailed:
+    at = np.round(joints[row], 3).tolist()
+    return TimingFailed("collision", f"not free at joints {at}", *_where(joints, row))
+
+
+def _where(joints: FloatArray, row: int) -> tuple[tuple[float, ...], float]:
+    return tuple(joints[row].tolist()), row * DT_S / CHECKS_PER_STEP
+
+
+def _motion(job: _Job, pos: FloatArray, rot: FloatArray, joints: FloatArray, stops: int = 0) -> TipMotion:
+    quat = Rotation.from_matrix(rot).as_quat(canonical=True, scalar_first=True)
+    return TipMotion(pos, quat, joints[::CHECKS_PER_STEP], job.velocity, stops)
+
+
+def _stop_and_go(job: _Job) -> TipMotion | TimingFailed:
+    """The motion on the path itself, at rest at every corner."""
+    rows = _corners(job.path)
+    pieces: list[tuple[FloatArray, FloatArray]] = []
+    for first, last in pairwise(rows):
+        piece = _straight(job, first, last)
+        pieces.append(piece if not pieces else (piece[0][1:], piece[1][1:]))
+    pos, rot = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    joints = _joints(job, pos, rot)
+    if isinstance(joints, TimingFailed):
+        return joints
+    if _joint_pace(joints) > 1.0:
+        return _too_fast(joints)
+    hits = _hits(job, joints)
+    if hits.size:
+        return _collision(joints, int(hits[0]))
+    return _motion(job, pos, rot, joints, len(rows) - 2)
+
+
+def _straight(job: _Job, first: int, last: int) -> tuple[FloatArray, FloatArray]:
+    """From one corner to the next along a line, at rest at both, with least jerk."""
+    start, end = job.path.pos[first], job.path.pos[last]
+    ends = Rotation.from_matrix(job.path.rot[[first, last]])
+    turn = (ends[1] * ends[0].inv()).as_rotvec()
+    way = np.concatenate([end - start, turn])
+    count = 2 * PINNED + 1
+    while True:
+        share = np.clip((np.arange(count) - 1.0) / (count - 3.0), 0.0, 1.0)
+        share = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+        pace = _tip_pace(job, share[:, None] * way)
+        if pace <= 1.0:
+            rot = (Rotation.from_rotvec(share[:, None] * turn) * ends[0]).as_matrix()
+            return start + share[:, None] * (end - start), rot
+        count = max(count + 1, int(count * min(pace, 2.0)))
+
+
+def _corners(path: TipPath, off_m: float = 1e-3, off_rad: float = 5e-3) -> list[int]:
+    """Rows of a path that are no nearer to the line between others than a tolerance (Douglas and Peucker 1973)."""
+    middle = Rotation.from_matrix(path.rot[0])
+    turned = (Rotation.from_matrix(path.rot) * middle.inv()).as_rotvec()
+    points = np.hstack([path.pos / off_m, turned / off_rad])
+    keep, open_parts = {0, len(points) - 1}, [(0, len(points) - 1)]
+    while open_parts:
+        first, last = open_parts.pop()
+        if last - first < 2:
+            continue
+        way = points[last] - points[first]
+        inner = points[first + 1 : last] - points[first]
+        share = np.clip(inner @ way / max(float(way @ way), 1e-12), 0.0, 1.0)
+        apart = np.linalg.norm(inner - share[:, None] * way, axis=1)
+        if apart.max() > 1.0:
+            middle_row = first + 1 + int(np.argmax(apart))
+            keep.add(middle_row)
+            open_parts += [(first, middle_row), (middle_row, last)]
+    return sorted(keep)
