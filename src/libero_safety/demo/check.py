@@ -41,7 +41,7 @@ def check_keyposes(
             )
         if keypose.gripper <= 0:
             held = None
-        elif not closed:
+        elif keypose.verb == "grasp":
             held = keypose.frame.partition(".")[0]
         closed = keypose.gripper > 0
     return problems
