@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from libero_safety.assets.catalog import default_catalog
-from libero_safety.plan.bounds import Allow
+from libero_safety.plan.bounds import Allow, Held
 from libero_safety.plan.world import World
 from libero_safety.sim.compose import build_scene
 from libero_safety.sim.robot import HOME_QPOS
@@ -66,3 +66,24 @@ def no_margins(scene) -> list[Allow]:
     """Undo what clearance rules add."""
     rules = [r for r in scene.scenario.constraints if r.word == "MinClearance"]
     return [Allow("robot", r.args[1], 0.0) for r in rules if r.args[0] == "robot"]
+
+
+@pytest.mark.parametrize("task", TASKS[:2])
+def test_nothing_is_missed_along_an_edge(task):
+    scene, data = scene_of(*task)
+    world = World.of_scene(scene, data)
+    bare = World.of_scene(scene, data, margin_m=0.0, allow=no_margins(scene))
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(60):
+        first, last = near_home(rng, world), near_home(rng, world)
+        if not world.free(first):
+            continue
+        dense = [bare.free(first + (last - first) * s) for s in np.linspace(0.0, 1.0, 200)]
+        hit = world.first_hit(np.stack([first, last]))
+        if hit is None:
+            assert all(dense)
+        else:
+            hits += 1
+            assert world.first_contact(hit.joints) == hit.names
+    assert hits > 5

@@ -6,12 +6,14 @@ tested, against everything else and against themselves. So what is free here tou
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from libero_safety.numba_cache import njit
+from libero_safety.plan.advance import Wrapping, advance
 from libero_safety.plan.bounds import (
     MARGIN_M,
     Allow,
@@ -23,6 +25,8 @@ from libero_safety.plan.bounds import (
     geom_names,
     rule_bounds,
 )
+from libero_safety.plan.kinematics import Arm
+from libero_safety.plan.wrap import wrap
 from libero_safety.sim import contact
 from libero_safety.sim.robot import LINK_NAMES, RobotIds
 from libero_safety.sim.scene import Hazard, IntArray, Scene
@@ -62,9 +66,9 @@ class World:
         model: the copy of the model that is tested.
         robot: where the robot is in it.
         home: (7,) arm joints in the state that the world was made from.
+        rest: (7,) arm joints towards which the controller pulls the elbow.
         limits: (7, 2) lowest and highest joint positions (rad).
         margin_m: clearance to whatever has no other limit.
-        reach_m: (7,) how far any point of arm and load is from each joint's axis at most.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class World:
         load: Load | None = None,
         hazards: Sequence[Hazard] = (),
         names: Mapping[int, str] | None = None,
+        rest: FloatArray | None = None,
     ) -> None:
         """Prepare a model.
 
@@ -90,12 +95,14 @@ class World:
             load: what moves with the grip site.
             hazards: what stands elsewhere at other times.
             names: geom id -> what to call it; the rest go by their geom names.
+            rest: (7,) joints towards which the controller pulls the elbow; as in `qpos` by default.
         """
         self.model, self.robot, self.margin_m = copy.copy(model), robot, margin_m
         self._data = mujoco.MjData(self.model)
         self._data.qpos[:] = qpos
         self._arm, self._fingers = np.array(robot.arm_qpos), np.array(robot.finger_qpos)
         self.home = np.array(self._data.qpos[self._arm])
+        self.rest = self.home if rest is None else np.array(rest)
         self._opening = np.array(self._data.qpos[self._fingers])
         self.limits = np.array(self.model.jnt_range[list(robot.arm_joints)])
         self._load, self._hazards, self._names = load, tuple(hazards), names or {}
@@ -107,7 +114,6 @@ class World:
         self._limits = self._limit_table(loads, bounds)
         self._mask()
         self._settle(self.home)
-        self.reach_m = self._reach()
 
     @classmethod
     def of_scene(
@@ -119,6 +125,7 @@ class World:
         held: Held | None = None,
         allow: Sequence[Allow] = (),
         hazards_at: float | Sequence[float] | None = None,
+        fingers_m: float | None = None,
     ) -> "World":
         """Return the world of a scene in its state `data`; doors and drawers stand as they do there.
 
@@ -132,6 +139,7 @@ class World:
             allow: what may come nearer, or touch; a thing to be grasped, or what a held thing stands on.
             hazards_at: seconds at which moving hazards are looked at: a configuration is free if it is at all
                 of these times. As they are in `data` by default.
+            fingers_m: how far each finger is from the middle; as in `data` by default.
 
         Raises:
             WorldError: `held` cannot be carried, or `allow` says held though nothing is.
@@ -143,17 +151,26 @@ class World:
             if entity.qpos is None:
                 raise WorldError(f"{scene.scenario.name}: {held.entity} is fixed and cannot be held")
             load = Load(entity.qpos, entity.geoms, np.array(held.pos), np.array(held.quat))
+        qpos = np.array(data.qpos)
+        if fingers_m is not None:
+            qpos[list(scene.robot.finger_qpos)] = fingers_m, -fingers_m
         world = cls(
             scene.model,
             scene.robot,
-            np.array(data.qpos),
+            qpos,
             margin_m=margin_m,
             bounds=[*rule_bounds(scene, load, margin_m), *allowed_bounds(scene, load, allow)],
             load=load,
             hazards=[h for h in scene.hazards if held is None or h.entity != held.entity],
             names=geom_names(scene),
+            rest=scene.start[list(scene.robot.arm_qpos)],
         )
         return world if hazards_at is None else world.at(hazards_at)
+
+    @cached_property
+    def arm(self) -> Arm:
+        """The arm's kinematics."""
+        return Arm(self.model, self.robot, self.rest)
 
     def at(self, time_s: float | Sequence[float]) -> "World":
         """Return this world with the moving hazards where they are at that time, or at each of several times."""
@@ -161,6 +178,7 @@ class World:
             return self
         times = [time_s] if isinstance(time_s, int | float) else list(time_s)
         other = copy.copy(self)
+        other.__dict__.pop("_wrapping", None)
         other._places = tuple(np.array([h.law.at(t).pos for h in self._hazards]) for t in times)
         return other
 
@@ -198,31 +216,56 @@ class World:
         """Whether every joint is within its limits."""
         return bool(np.all(joints >= self.limits[:, 0]) and np.all(joints <= self.limits[:, 1]))
 
-    def samples(self, first: FloatArray, last: FloatArray, step_m: float | None = None) -> int:
-        """Return into how many pieces to cut a straight line in joint space.
-
-        No point of arm or load then moves by more than `step_m` from one configuration to the next. At the
-        default, twice the margin, a line whose samples are all free has no contact in between either.
-        """
-        way = float(np.abs(last - first) @ self.reach_m)
-        return max(1, int(np.ceil(way / (step_m or max(2.0 * self.margin_m, 0.002)))))
-
     def edge_free(self, first: FloatArray, last: FloatArray, step_m: float | None = None) -> bool:
-        """Whether the straight line in joint space is free, its first end not looked at."""
-        count = self.samples(first, last, step_m)
-        return all(self.free(first + (last - first) * (i / count)) for i in spread(count))
+        """Whether a straight line in joint space is free, its first end not looked at; see `first_hit`."""
+        return self.free(last) and self.first_hit(np.stack([first, last]), step_m) is None
 
-    def first_hit(self, joints: FloatArray, fingers_m: float | None = None) -> Hit | None:
-        """Return where the polyline through the rows (n, 7) is not free, or None; cut as `samples` says."""
-        for row in range(len(joints)):
-            last = joints[min(row + 1, len(joints) - 1)]
-            count = self.samples(joints[row], last)
-            for i in range(count if row + 1 < len(joints) else 1):
-                here = joints[row] + (last - joints[row]) * (i / count)
-                names = self.first_contact(here, fingers_m)
-                if names is not None:
-                    return Hit(row, here, names)
-        return None
+    def first_hit(self, joints: FloatArray, step_m: float | None = None) -> Hit | None:
+        """Return where the polyline through the rows (n, 7) is not free, or None; its start is not looked at.
+
+        Args:
+            joints: (n, 7).
+            step_m: no point of arm or load moves further from one look to the next, except where there is
+                more room than that. At the default, twice the margin (5 mm if that is less), nothing that is
+                nearer than the margin allows a contact in between.
+        """
+        rows = np.ascontiguousarray(joints, np.float64)
+        step = step_m or max(2.0 * self.margin_m, 0.005)
+        row, part, last = 0, 0.0, len(rows) - 1
+        while True:
+            row, part, least = advance(self._wrapping, rows, row, part, step)
+            if row >= last:
+                return None
+            if row or part:
+                hit = self._hit(row, rows[row] + part * (rows[row + 1] - rows[row]))
+                if hit is not None:
+                    return hit
+            part += least
+            if part >= 1.0:
+                row, part = row + 1, 0.0
+                hit = self._hit(row, rows[row])
+                if hit is not None or row == last:
+                    return hit
+
+    def _hit(self, row: int, joints: FloatArray) -> Hit | None:
+        names = self.first_contact(joints)
+        return None if names is None else Hit(row, joints, names)
+
+    @cached_property
+    def _wrapping(self) -> Wrapping:
+        """What `advance` measures with; fingers as at first, hazards at all the times."""
+        self._settle(self.home)
+        self._put_hazards(self._places[0])
+        shifts = [
+            (self._geoms_of(hazard), pos - here)
+            for place in self._places[1:]
+            for hazard, pos, here in zip(self._hazards, place, self._places[0], strict=True)
+        ]
+        return wrap(self.model, self._data, self.robot, self._moving, self._limits, shifts)
+
+    def _geoms_of(self, hazard: Hazard) -> IntArray:
+        body = int(self.model.jnt_bodyid[np.flatnonzero(self.model.jnt_qposadr == hazard.qpos)[0]])
+        return np.flatnonzero(self.model.body_rootid[self.model.geom_bodyid] == body).astype(np.int32)
 
     def grip_pose(self, joints: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Position (3,) and rotation (3, 3) of the grip site, world."""
@@ -317,30 +360,5 @@ class World:
         ]
         return [(moving, others) for moving, others in sets if len(others)]
 
-    def _reach(self) -> FloatArray:
-        """An upper bound at any configuration: the links laid out in a line."""
-        model, data = self.model, self._data
-        bodies = [int(model.jnt_bodyid[j]) for j in self.robot.arm_joints]
-        last = bodies[-1]
-        ends = [self.robot.link_bodies[link] for link in ("hand", "left_finger", "right_finger")]
-        beyond = 0.0
-        for g in self._moving.tolist():
-            if int(model.geom_bodyid[g]) in {last, *ends} or g in (self._load.geoms if self._load else ()):
-                far = float(np.linalg.norm(data.geom_xpos[g] - data.xpos[last])) + float(model.geom_rbound[g])
-                beyond = max(beyond, far)
-        lengths = [float(np.linalg.norm(model.body_pos[b])) for b in bodies[1:]]
-        return np.array([sum(lengths[i:]) + beyond + 0.02 for i in range(len(bodies))])
-
     def _name(self, geom: int) -> str:
         return self._names.get(geom) or self.model.geom(geom).name or f"geom {geom}"
-
-
-def spread(count: int) -> list[int]:
-    """Return 1..count, the end first, then the middle, then the quarters: what is hit is found early."""
-    order, step = [count], 1
-    while step < count:
-        step *= 2
-    while step > 1:
-        order.extend(range(step // 2, count, step))
-        step //= 2
-    return order

@@ -1,0 +1,172 @@
+"""Joint-space planning by OMPL's RRT-Connect, with the simulator's own collision check.
+
+I. A. Sucan, M. Moll, L. E. Kavraki, "The Open Motion Planning Library", IEEE Robotics & Automation Magazine 2012;
+J. J. Kuffner, S. M. LaValle, "RRT-Connect", ICRA 2000.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from libero_safety.plan import lead
+from libero_safety.plan.check import Deadline, Validity, shortcut, usable_goals
+from libero_safety.plan.extra import need
+from libero_safety.plan.problem import Hinge, Path, PlanFailed, Problem, Straight
+from libero_safety.types import FloatArray
+
+NAME = "ompl"
+
+
+class OmplPlanner:
+    """RRT-Connect in joint space, restarted when it is stuck, the best of several ways shortened.
+
+    The same problem with the same seed gives the same path, whatever was planned before in this process, unless
+    the budget ends the search. One thread at a time: OMPL's source of seeds is one for the whole process.
+    """
+
+    def __init__(self, *, starts: int = 1, range_rad: float = 1.0, edges: int = 300) -> None:
+        """Set how to search.
+
+        Args:
+            starts: how many ways to find before the shortest is taken.
+            range_rad: longest edge that is tried at once.
+            edges: looked at before a search starts afresh; half as many again after each.
+
+        Raises:
+            MissingExtraError: OMPL is not installed.
+        """
+        self._ompl = need("ompl.base", "ompl.geometric", "ompl.util")
+        self._starts, self._range, self._edges = starts, range_rad, edges
+
+    def plan(self, problem: Problem) -> Path | PlanFailed:
+        """Return a path, or why there is none; see `Planner`."""
+        deadline, valid = Deadline(problem.budget_s), Validity(problem)
+        goals = usable_goals(problem, valid)
+        if isinstance(goals, PlanFailed):
+            return goals
+        start = np.asarray(problem.start, np.float64)
+        if isinstance(problem.constraint, Straight | Hinge):
+            return led_path(problem, goals, valid, deadline, NAME)
+        for goal in goals:
+            if valid.edge(start, goal):
+                return Path(np.stack([start, goal]), NAME, deadline.spent_s)
+        best: FloatArray | None = None
+        found = 0
+        for ways in self._ways(start, goals, valid, deadline, problem.seed):
+            path = shortcut(ways, valid, np.random.default_rng([problem.seed, found]), deadline)
+            if valid.path(path):
+                found += 1
+                if best is None or _length(path) < _length(best):
+                    best = path
+            if found >= self._starts or deadline.over:
+                break
+        if best is None:
+            return deadline.failed("no path was found")
+        return Path(best, NAME, deadline.spent_s)
+
+    def _ways(
+        self, start: FloatArray, goals: FloatArray, valid: Validity, deadline: Deadline, seed: int
+    ) -> Iterator[FloatArray]:
+        """Yield raw ways, each from a search of its own, until time is up."""
+        limit, number = self._edges, 0
+        while not deadline.over:
+            way = self._search(start, goals, valid, deadline, seed * 10007 + number + 1, limit)
+            if way is not None:
+                yield way
+            else:
+                limit += limit // 2
+            number += 1
+
+    def _search(
+        self,
+        start: FloatArray,
+        goals: FloatArray,
+        valid: Validity,
+        deadline: Deadline,
+        seed: int,
+        limit: int,
+    ) -> FloatArray | None:
+        """Run RRT-Connect once."""
+        base, geometric, util = self._ompl
+        util.setLogLevel(util.LogLevel.LOG_NONE)
+        util.RNG.setSeed(seed % (2**31 - 1) + 1)
+        space = base.RealVectorStateSpace(7)
+        box = base.RealVectorBounds(7)
+        for i, (low, high) in enumerate(valid.world.limits.tolist()):
+            box.setLow(i, low)
+            box.setHigh(i, high)
+        space.setBounds(box)
+        info = base.SpaceInformation(space)
+        ends = valid.checks + limit
+
+        def spent() -> bool:
+            return valid.checks >= ends or deadline.over
+
+        motions = _motion_validator(base, info, valid, spent)
+        info.setStateValidityChecker(_always)
+        info.setMotionValidator(motions)
+        info.setup()
+        definition = base.ProblemDefinition(info)
+        definition.addStartState(_state(space, start))
+        targets = base.GoalStates(info)
+        for goal in goals:
+            targets.addState(_state(space, goal))
+        definition.setGoal(targets)
+        planner = geometric.RRTConnect(info)
+        planner.setRange(self._range)
+        planner.setProblemDefinition(definition)
+        planner.setup()
+        planner.solve(base.PlannerTerminationCondition(spent))
+        if not definition.hasExactSolution():
+            return None
+        return np.array([state[0:7] for state in definition.getSolutionPath().getStates()])
+
+
+def _always(_: Any) -> bool:
+    """The motion validator looks at both ends of every edge."""
+    return True
+
+
+def _motion_validator(base: Any, info: Any, valid: Validity, spent: Any) -> Any:
+    class Motions(base.MotionValidator):
+        def checkMotion(self, first: Any, last: Any, *_: Any) -> bool:
+            return not spent() and valid.edge(np.array(first[0:7]), np.array(last[0:7]))
+
+    return Motions(info)
+
+
+def _state(space: Any, joints: FloatArray) -> Any:
+    state = space.allocState()
+    for i, value in enumerate(joints.tolist()):
+        state[i] = value
+    return state
+
+
+def _length(path: FloatArray) -> float:
+    return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+
+
+def led_path(
+    problem: Problem, goals: FloatArray, valid: Validity, deadline: Deadline, name: str
+) -> Path | PlanFailed:
+    """Lead the tip to the first goal for which that works."""
+    arm, start = problem.world.arm, np.asarray(problem.start, np.float64)
+    why = "the tip cannot follow the line"
+    for goal in goals:
+        ends = (*arm.fk(start), *arm.fk(goal))
+        if isinstance(problem.constraint, Hinge):
+            poses = lead.arc(*ends, problem.constraint)
+            if poses is None:
+                why = "no goal lies where the hinge takes the gripper"
+                continue
+        else:
+            poses = lead.line(*ends)
+        joints = lead.joints_along(arm, start, goal, *poses)
+        if joints is None:
+            continue
+        hit = problem.world.first_hit(joints)
+        if hit is None:
+            return Path(joints, name, deadline.spent_s)
+        why = f"on the way {hit.names[0]} is too near to {hit.names[1]}"
+    return PlanFailed("constraint", why)

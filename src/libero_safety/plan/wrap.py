@@ -1,0 +1,174 @@
+"""Makes the capsules and boxes that `advance` measures with from a compiled model."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from libero_safety.plan.advance import Wrapping
+from libero_safety.plan.bounds import WorldError
+from libero_safety.sim.robot import RobotIds
+from libero_safety.sim.scene import IntArray
+from libero_safety.types import FloatArray
+
+_HUGE_M = 100.0
+_FRAMES = 8
+
+
+def wrap(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    robot: RobotIds,
+    moving: IntArray,
+    limits: FloatArray,
+    shifts: Sequence[tuple[IntArray, FloatArray]] = (),
+) -> Wrapping:
+    """Wrap everything as it stands in `data`.
+
+    Args:
+        model: the world's model.
+        data: kinematics must be up to date.
+        robot: where the robot is.
+        moving: (m,) geoms of arm, gripper and load.
+        limits: (m, ngeom) smallest free distances, -inf where any will do.
+        shifts: geoms that are elsewhere at some other time, and by how far (3,).
+
+    Raises:
+        WorldError: an arm joint is not about the z axis of its link.
+    """
+    bodies = [robot.link_bodies[f"link{i}"] for i in range(_FRAMES)]
+    joints = list(robot.arm_joints)
+    if np.abs(model.jnt_axis[joints] - (0, 0, 1)).max() > 1e-9 or np.abs(model.jnt_pos[joints]).max() > 1e-9:
+        raise WorldError("every arm joint must turn about the z axis through the origin of its link")
+    frame_of = {geom: min(i, 7) for i, geoms in enumerate(robot.link_geoms.values()) for geom in geoms}
+    frames = np.array([frame_of.get(int(g), 7) for g in moving], np.int32)
+    order = np.argsort(frames, kind="stable")
+    frames = frames[order]
+    start, end, radius = _capsules(model, data, moving[order], [bodies[f] for f in frames])
+    first = np.searchsorted(frames, np.arange(_FRAMES + 1)).astype(np.int32)
+    ball, ball_radius = _balls(first, start, end, radius)
+    offsets = np.array(model.body_pos[bodies[1:]])
+    table = limits[order]
+    fixed = np.setdiff1d(np.flatnonzero(table.max(axis=0) > -np.inf), moving).astype(np.int32)
+    centre, rot, half, ids = _boxes(model, data, fixed, shifts)
+    widest = np.array([table[first[f] : first[f + 1]][:, ids].max(axis=0, initial=-np.inf) for f in range(8)])
+    return Wrapping(
+        base_pos=np.array(data.xpos[bodies[0]]),
+        base_rot=np.array(data.xmat[bodies[0]]).reshape(3, 3),
+        offset_pos=offsets,
+        offset_rot=np.array([_matrix(quat) for quat in model.body_quat[bodies[1:]]]),
+        frame=frames,
+        first=first,
+        start=start,
+        end=end,
+        radius=radius,
+        ball=ball,
+        ball_radius=ball_radius,
+        reach=_reach(offsets, frames, start, end, radius),
+        centre=centre,
+        rot=rot,
+        half=half,
+        limits=np.ascontiguousarray(table[:, ids]),
+        widest=widest,
+        own=_own(model, moving[order], frames, table),
+    )
+
+
+def _capsules(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: IntArray, bodies: Sequence[int]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Ends (m, 3) in the frame of a body each, and radii (m,), of capsules that hold the geoms."""
+    ends, radii = np.empty((2, len(geoms), 3)), np.empty(len(geoms))
+    for i, (geom, body) in enumerate(zip(geoms.tolist(), bodies, strict=True)):
+        centre, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
+        along = np.zeros(3)
+        kind = mujoco.mjtGeom(int(model.geom_type[geom]))
+        if kind in (mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER):
+            along[2], radii[i] = model.geom_size[geom, 1], model.geom_size[geom, 0]
+        elif kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+            radii[i] = model.geom_size[geom, 0]
+        else:
+            longest = int(np.argmax(half))
+            along[longest] = half[longest]
+            radii[i] = np.linalg.norm(np.delete(half, longest))
+        frame = data.xmat[body].reshape(3, 3)
+        turn = data.geom_xmat[geom].reshape(3, 3)
+        for side, sign in enumerate((-1.0, 1.0)):
+            world = data.geom_xpos[geom] + turn @ (centre + sign * along)
+            ends[side, i] = frame.T @ (world - data.xpos[body])
+    return ends[0], ends[1], radii
+
+
+def _balls(
+    first: IntArray, start: FloatArray, end: FloatArray, radius: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """One ball around the capsules of each frame."""
+    centres, radii = np.zeros((_FRAMES, 3)), np.zeros(_FRAMES)
+    for f in range(_FRAMES):
+        own = slice(int(first[f]), int(first[f + 1]))
+        ends = np.concatenate([start[own], end[own]])
+        if len(ends):
+            thick = np.concatenate([radius[own], radius[own]])
+            low, high = (ends - thick[:, None]).min(axis=0), (ends + thick[:, None]).max(axis=0)
+            centres[f] = (low + high) / 2
+            radii[f] = (np.linalg.norm(ends - centres[f], axis=1) + thick).max()
+    return centres, radii
+
+
+def _reach(
+    offsets: FloatArray, frames: IntArray, start: FloatArray, end: FloatArray, radius: FloatArray
+) -> FloatArray:
+    """How far the points of each capsule are from each joint's axis at most: the links laid out in a line.
+
+    What lies along an axis does not count where it is fixed to that joint's own link.
+    """
+    out = np.zeros((7, len(frames)))
+    lengths, flat = np.linalg.norm(offsets, axis=1), np.linalg.norm(offsets[:, :2], axis=1)
+    own_flat = np.maximum(np.linalg.norm(start[:, :2], axis=1), np.linalg.norm(end[:, :2], axis=1))
+    own_full = np.maximum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1))
+    for i in range(7):
+        for m, frame in enumerate(frames.tolist()):
+            if frame == i + 1:
+                out[i, m] = own_flat[m] + radius[m]
+            elif frame > i + 1:
+                out[i, m] = flat[i + 1] + lengths[i + 2 : frame].sum() + own_full[m] + radius[m]
+    return out
+
+
+def _boxes(
+    model: mujoco.MjModel, data: mujoco.MjData, fixed: IntArray, shifts: Sequence[tuple[IntArray, FloatArray]]
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """Centres (n, 3), rotations (n, 3, 3) and half sizes (n, 3) of boxes in the world, and their geoms (n,)."""
+    moved = [(geoms[np.isin(geoms, fixed)], shift) for geoms, shift in shifts]
+    ids = np.concatenate([fixed, *(geoms for geoms, _ in moved)]).astype(np.int32)
+    away = np.zeros((len(ids), 3))
+    at = len(fixed)
+    for geoms, shift in moved:
+        away[at : at + len(geoms)] = shift
+        at += len(geoms)
+    rot = np.array(data.geom_xmat[ids]).reshape(-1, 3, 3)
+    centre, half = np.array(model.geom_aabb[ids, :3]), np.array(model.geom_aabb[ids, 3:])
+    planes = model.geom_type[ids] == int(mujoco.mjtGeom.mjGEOM_PLANE)
+    centre[planes], half[planes] = (0.0, 0.0, -_HUGE_M), _HUGE_M
+    world = data.geom_xpos[ids] + away + np.einsum("nij,nj->ni", rot, centre)
+    return world, rot, half, ids
+
+
+def _own(model: mujoco.MjModel, geoms: IntArray, frames: IntArray, limits: FloatArray) -> FloatArray:
+    """Smallest free distances among moving geoms, -inf for the pairs that the simulator leaves out."""
+    bodies = model.geom_bodyid[geoms]
+    weld = model.body_weldid[bodies]
+    parent = model.body_weldid[model.body_parentid[weld]]
+    related = (weld[:, None] == weld) | (weld[:, None] == parent) & (weld[:, None] > 0)
+    related |= related.T
+    pairs = (bodies[:, None] << 16) + bodies
+    related |= np.isin(pairs, model.exclude_signature) | np.isin(pairs.T, model.exclude_signature)
+    out = np.array(limits[:, geoms])
+    out[related | (frames[:, None] >= frames)] = -np.inf
+    return out
+
+
+def _matrix(quat: FloatArray) -> FloatArray:
+    out = np.empty(9)
+    mujoco.mju_quat2Mat(out, quat)
+    return out.reshape(3, 3)
