@@ -1,0 +1,130 @@
+"""The stages of one episode: which variants of their keyposes, and the route of the next one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from libero_safety.demo.follow import Follow, follow_of
+from libero_safety.demo.layout import Layout, choose_turn, lay_out
+from libero_safety.demo.report import Failure
+from libero_safety.demo.route import Route, Router
+from libero_safety.demo.situation import Situation
+from libero_safety.demo.stages import Stage, stages_of
+from libero_safety.demo.variants import Variants
+from libero_safety.sim.scene import SceneError
+from libero_safety.types import FloatArray
+
+MEAN_SPEED_M_S = 0.13
+"""For guessing when a stage will end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """The next stage, and how to get through it."""
+
+    stage: Stage
+    route: Route
+
+
+class Course:
+    """A task on its way from keypose to keypose.
+
+    Attributes:
+        ids: variant number of each group of keyposes.
+        index: how many stages are behind.
+    """
+
+    def __init__(
+        self, variants: Variants, router: Router, rng: np.random.Generator, *, vary: bool, tries: int
+    ) -> None:
+        """Begin before the first stage.
+
+        Args:
+            variants: of the task's keyposes.
+            router: plans stages.
+            rng: draws variants.
+            vary: draw from the first; else the written poses come first.
+            tries: variants of a stage that are tried.
+        """
+        self._variants, self._router, self._rng, self._tries = variants, router, rng, tries
+        self.ids = list(variants.draw(rng)) if vary else [0] * len(variants.stages)
+        self.index = 0
+        self._turn: FloatArray = np.eye(3)
+        self._riding: str | None = None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """All stages, with the variants chosen."""
+        return stages_of(self._variants.choose(self.ids))
+
+    @property
+    def variant_ids(self) -> dict[str, int]:
+        """Variant number by the name of the first keypose of each group that varies."""
+        groups = zip(self._variants.stages, self._variants.offsets, self.ids, strict=True)
+        return {self._variants.keyposes[m[0]].name: number for m, offsets, number in groups if len(offsets) > 1}
+
+    @property
+    def over(self) -> bool:
+        """Whether all stages are behind."""
+        return self.index >= len(self.stages)
+
+    def done(self) -> None:
+        """Go on to the next stage."""
+        self._riding = self.stages[self.index].keyposes[-1].frame.partition(".")[0]
+        self.index += 1
+
+    def plan(self, situation: Situation, passed: int = 0) -> Planned | Failure:
+        """Return the route of the next stage, with another variant of its keyposes when there is none with this one.
+
+        Args:
+            situation: how things are; of what is held, how it lies in the gripper.
+            passed: how many of the stage's keyposes are behind already.
+        """
+        found: Planned | Failure = self._plan(situation, passed)
+        for _ in range(1, self._tries):
+            if isinstance(found, Planned) or passed or not self._redraw():
+                break
+            found = self._plan(situation, passed)
+        return found
+
+    def _plan(self, situation: Situation, passed: int) -> Planned | Failure:
+        stages = self.stages[self.index :]
+        stage = stages[0].rest(passed)
+        thing = stage.takes or stage.holds
+        try:
+            if stage.holds is None and not passed:
+                self._turn = choose_turn(situation, stages)
+            layout, follow = self._lay_out(situation, stage)
+            resting = situation.resting(thing) if thing is not None else ()
+            route = self._router.route(situation, stage, layout, follow, resting)
+        except SceneError as error:
+            return Failure("bad_keypose", stage.name, str(error))
+        return route if isinstance(route, Failure) else Planned(stage, route)
+
+    def _lay_out(self, situation: Situation, stage: Stage) -> tuple[Layout, Follow]:
+        now_s, hazards = situation.time_s, situation.scene.hazards
+        layout = lay_out(situation, stage, self._turn, now_s)
+        follow = follow_of(hazards, stage, self._riding, now_s, now_s + _duration_s(situation, layout))
+        if follow.hazard is not None:
+            layout = lay_out(situation, stage, self._turn, follow.ref_s)
+        return layout, follow
+
+    def _redraw(self) -> bool:
+        """Draw other variants of the keyposes that are not behind; False when there are none."""
+        ahead = {keypose.name for stage in self.stages[self.index :] for keypose in stage.keyposes}
+        changed = False
+        for number, members in enumerate(self._variants.stages):
+            count = len(self._variants.offsets[number])
+            names = {self._variants.keyposes[member].name for member in members}
+            if count > 1 and names & ahead == names:
+                self.ids[number] = int((self.ids[number] + self._rng.integers(1, count)) % count)
+                changed = True
+        return changed
+
+
+def _duration_s(situation: Situation, layout: Layout) -> float:
+    """Return about how long a motion through the poses takes."""
+    places = [situation.tip[0], *(pos for pos, _ in layout.poses)]
+    ways: Sequence[float] = [float(np.linalg.norm(b - a)) for a, b in zip(places, places[1:], strict=False)]
+    return 0.8 + sum(ways) / MEAN_SPEED_M_S

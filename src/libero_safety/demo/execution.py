@@ -1,0 +1,148 @@
+"""Carrying out one route: 20 actions a second, and looking whether all goes as it was planned."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from libero_safety.demo.route import Route
+from libero_safety.demo.stages import Stage
+from libero_safety.plan.bounds import Held
+from libero_safety.plan.track import Tracker, tip_state
+from libero_safety.sim import predicate
+from libero_safety.sim.control import CONTROLLERS
+from libero_safety.sim.env import Env
+from libero_safety.types import FloatArray
+
+Outcome: TypeAlias = Literal["going", "done", "drift", "moved", "missed", "lost"]
+"""`drift`: the arm is not where it should be. `moved`: what it goes to, or holds, is not. `missed`: the fingers closed
+on nothing. `lost`: what was held is held no more."""
+
+DRIFT_M = 0.015
+"""How far the tip may be from where it should be."""
+SHIFT_M, SLIP_M, LOST_M = 0.006, 0.015, 0.04
+"""How far a thing to be grasped, and one that is held, may be from where it was; further than the last it is lost."""
+LATE_STEPS = 2
+"""For how many control steps something must be wrong before it counts."""
+ARRIVED_M, ARRIVED_STEPS = 0.004, 8
+"""How near to its end the tip must be before the gripper acts, and how long that is waited for."""
+ACT_STEPS = (3, 20)
+"""Least and most control steps for the gripper to act."""
+STILL_M = 2e-4
+"""A finger that moved less than this in a control step has stopped."""
+STAY_STEPS = 80
+
+
+class Execution:
+    """One route on its way.
+
+    Attributes:
+        outcome: how it stands.
+        steps: control steps so far; `waited` those of them spent waiting.
+        error_m: largest distance so far between where the tip was and where it should have been.
+    """
+
+    def __init__(self, env: Env, stage: Stage, route: Route, disturbance: FloatArray | None = None) -> None:
+        """Begin a route now; `disturbance` is what the tracker of the route before has learnt."""
+        self._env, self.stage, self.route = env, stage, route
+        self._motion = route.drive(env.time_s, STAY_STEPS)
+        self.waited = int(round((route.start_s - env.time_s) / self._motion.dt_s))
+        self._end = self.waited + len(route.passes) - 1
+        preset = CONTROLLERS[env.scenario.robot.controller]
+        self._tracker = Tracker(self._motion, preset, disturbance)
+        self._grasped = predicate.grasped(env.scene, stage.takes or stage.holds) if stage.takes or stage.holds else None
+        self._thing = stage.takes or stage.holds
+        self._place = self._thing_now()
+        self.outcome: Outcome = "going"
+        self.steps, self.error_m = 0, 0.0
+        self._late = self._acted = self._arriving = 0
+        self._fingers = env.gripper()
+
+    def action(self) -> FloatArray | None:
+        """Return the next action (7,), or None when the stage is over, in whichever way."""
+        env = self._env
+        pos, rot, velocity = tip_state(env.scene.model, env.data, env.scene.robot)
+        row = min(self.steps, len(self._motion.pos) - 1)
+        error = float(np.linalg.norm(self._motion.pos[row] - pos))
+        self.error_m = max(self.error_m, error)
+        gripper = self._gripper(error)
+        self._look(error)
+        if gripper is None or self.outcome != "going":
+            return None
+        motion = self._tracker.action(self.steps, pos, rot, velocity)
+        self.steps += 1
+        return np.concatenate([motion, [gripper]])
+
+    @property
+    def disturbance(self) -> FloatArray:
+        """What the tracker has learnt."""
+        return self._tracker.disturbance
+
+    @property
+    def passed(self) -> int:
+        """How many keyposes of the stage are behind."""
+        row = min(max(self.steps - self.waited, 0), len(self.route.passes) - 1)
+        return int(self.route.passes[row])
+
+    def _gripper(self, error: float) -> float | None:
+        """Return the gripper's command, or None once it has done what the stage asks of it."""
+        stage = self.stage
+        if self.steps < self._end:
+            passed = self.passed
+            return stage.keyposes[passed - 1].gripper if passed else stage.gripper
+        command = stage.keyposes[-1].gripper
+        if not self._acted and stage.acts and error > ARRIVED_M and self._arriving < ARRIVED_STEPS:
+            self._arriving += 1
+            return stage.gripper
+        if self._finished():
+            self.outcome = self._result()
+            return None
+        self._acted += 1
+        return command
+
+    def _finished(self) -> bool:
+        """Whether the gripper has acted, and the time to stay is over."""
+        fingers = self._env.gripper()
+        still = float(np.abs(fingers - self._fingers).max()) < STILL_M
+        self._fingers = fingers
+        if not self.stage.acts:
+            return self._acted >= self.stage.wait_steps
+        least, most = ACT_STEPS
+        if self.stage.takes is not None:
+            return self._acted >= most or (self._acted >= least and still)
+        return self._acted >= most or (self._acted >= least and self._free())
+    
+    def _free(self) -> bool:
+        assert self.stage.holds is not None
+        return predicate.released(self._env.scene, self.stage.holds)(self._env.data)
+
+    def _result(self) -> Outcome:
+        holding = self._grasped is None or self._grasped(self._env.data)
+        return "missed" if self.stage.takes is not None and not holding else "done"
+
+    def _look(self, error: float) -> None:
+        """Notice what has been wrong for a while."""
+        wrong = self._wrong(error)
+        self._late = self._late + 1 if wrong else 0
+        if wrong and self._late > LATE_STEPS and self.outcome == "going":
+            self.outcome = wrong
+
+    def _wrong(self, error: float) -> Outcome | None:
+        if error > DRIFT_M:
+            return "drift"
+        if self._acted or self._thing is None:
+            return None
+        shift = float(np.linalg.norm(self._thing_now() - self._place))
+        if self.stage.holds is None:
+            return "moved" if shift > SHIFT_M else None
+        if shift > LOST_M:
+            return "lost"
+        return "moved" if shift > SLIP_M else None
+
+    def _thing_now(self) -> FloatArray:
+        """Return where the thing is: what is held, in the gripper; what is to be grasped, in the world."""
+        env = self._env
+        if self._thing is None:
+            return np.zeros(3)
+        if self.stage.holds is not None:
+            return Held.now(env.scene, env.data, self._thing).pos
+        return np.array(env.data.xpos[env.scene.entity(self._thing).body])

@@ -1,0 +1,209 @@
+"""The expert: a privileged policy that plans its way through keyposes and keeps clear of everything protected."""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from libero_safety.demo.check import check_keyposes
+from libero_safety.demo.course import Course, Planned
+from libero_safety.demo.execution import Execution
+from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes
+from libero_safety.demo.report import ExpertReport, Failure, StageReport
+from libero_safety.demo.route import Router
+from libero_safety.demo.situation import Situation
+from libero_safety.demo.variants import sample_variants
+from libero_safety.errors import LiberoSafetyError
+from libero_safety.plan.kinematics import Arm
+from libero_safety.plan.problem import Planner
+from libero_safety.sim.env import Env
+from libero_safety.types import ACTION_SIZE, Chunk, FloatArray, Keypose, Observation
+
+REPLANS = 4
+"""How often one stage is planned again because of what happened on the way."""
+LAST_STEPS = 60
+"""Control steps after the last stage in which the goal must come to hold."""
+
+
+class ExpertError(LiberoSafetyError):
+    """The expert cannot start, or gave up and was asked to raise."""
+
+
+class ExpertPolicy:
+    """Plans each stage of a task's keyposes from what there is, carries it out, and plans again when reality drifts.
+
+    A stage is planned with the largest clearance to what the rules protect that there is a way with, in the exact
+    geometry of the simulator, at the time at which the robot will be there. When a stage cannot be planned, other
+    variants of its keyposes are tried. When there is no way it stops acting, and `report` says why.
+
+    Args:
+        keyposes: a TOML file of keyposes; by default `keyposes/<task>.toml` beside the scenario's file.
+        vary: draw variants of the keyposes from the first; else the written poses are tried first.
+        tries: variants of a stage that are tried.
+        give_up: what to do when there is no way: `wait` until the episode is over, or `raise` an ExpertError.
+    """
+
+    needs_images = False
+
+    def __init__(
+        self,
+        keyposes: Path | None = None,
+        vary: bool = False,
+        tries: int = 5,
+        give_up: Literal["wait", "raise"] = "wait",
+    ) -> None:
+        self._source, self._vary, self._tries, self._give_up = keyposes, vary, tries, give_up
+        self._env: Env | None = None
+        self._episode: _Episode | None = None
+
+    def attach(self, env: Env) -> None:
+        """Take the environment that the next episodes run in."""
+        self._env = env
+
+    def reset(self, instruction: str, rng: np.random.Generator) -> None:
+        """Start an episode; all that is drawn comes from `rng`.
+
+        Raises:
+            ExpertError: `attach` was not called, or there are no usable keyposes and it was asked to raise.
+        """
+        if self._env is None:
+            raise ExpertError("ExpertPolicy sees privileged state: call attach(env) before reset()")
+        seed = int(rng.integers(2**31))
+        found = find_keyposes(self._env, self._source)
+        course: Course | Failure = found
+        if not isinstance(found, Failure):
+            router = Router(default_planner(), seed)
+            course = Course(sample_variants(found, rng), router, rng, vary=self._vary, tries=self._tries)
+        self._episode = _Episode(self._env, course, seed)
+
+    def act(self, observation: Observation) -> Chunk:
+        """Return one action, (1, 7).
+
+        Raises:
+            ExpertError: there is no way, and it was asked to raise.
+        """
+        episode = self._episode
+        if episode is None:
+            raise ExpertError("ExpertPolicy.act() before reset()")
+        action = episode.action()
+        if episode.failure is not None and self._give_up == "raise":
+            raise ExpertError(f"{episode.failure.reason} at {episode.failure.stage!r}: {episode.failure.detail}")
+        return action[None]
+
+    def report(self) -> ExpertReport:
+        """Return what was decided in the episode so far."""
+        return self._episode.report() if self._episode is not None else ExpertReport()
+
+
+class _NoSearch:
+    def plan(self, problem):
+        from libero_safety.plan.problem import PlanFailed
+        return PlanFailed("timeout", "no planner yet")
+
+
+def default_planner():
+    return _NoSearch()
+
+
+def find_keyposes(env: Env, source: Path | None) -> tuple[Keypose, ...] | Failure:
+    """Return the keyposes of the scenario that is in `env`, or what is wrong with them."""
+    scenario_file = Path(env.scenario.place.file)
+    file = source or scenario_file.parent / "keyposes" / f"{scenario_file.stem}.toml"
+    try:
+        keyposes = load_keyposes(source) if source is not None else task_keyposes(scenario_file)
+    except KeyposeError as error:
+        return Failure("bad_keypose" if file.is_file() else "no_keyposes", "", str(error))
+    problems = check_keyposes(keyposes, env.scenario, env.catalog, str(file))
+    return Failure("bad_keypose", "", problems[0]) if problems else keyposes
+
+
+class _Episode:
+    """One episode on its way."""
+
+    def __init__(self, env: Env, course: Course | Failure, seed: int) -> None:
+        scene = env.scene
+        self._env, self._course, self._seed = env, course, seed
+        self.failure = course if isinstance(course, Failure) else None
+        self._arm = Arm(scene.model, scene.robot, scene.start[list(scene.robot.arm_qpos)])
+        self._execution: Execution | None = None
+        self._disturbance: FloatArray | None = None
+        self._reports: list[StageReport] = []
+        self._replans = self._idle = self._passed = 0
+        self._gripper = -1.0
+
+    def action(self) -> FloatArray:
+        """Return the next action (7,); no motion once there is nothing more to do."""
+        while self.failure is None:
+            assert not isinstance(self._course, Failure)
+            if self._execution is None and self._course.over:
+                self._wait_for_goal()
+                break
+            if self._execution is None and not self._begin(self._course, 0):
+                break
+            execution = self._execution
+            assert execution is not None
+            action = execution.action()
+            if action is not None:
+                self._gripper = float(action[6])
+                return action
+            self._end(self._course, execution)
+        action = np.zeros(ACTION_SIZE)
+        action[6] = self._gripper
+        return action
+
+    def _begin(self, course: Course, passed: int) -> bool:
+        """Plan the next stage, or what is left of it; False when there is no way."""
+        env, stage = self._env, course.stages[course.index]
+        self._passed = passed
+        situation = Situation.now(env.scene, env.data, self._arm, env.time_s, stage.holds)
+        if stage.holds is None and stage.rest(passed).gripper <= 0:
+            situation.open_fingers()
+        planned = course.plan(situation, passed)
+        if isinstance(planned, Failure):
+            self.failure = planned
+            return False
+        self._execution = Execution(env, planned.stage, planned.route, self._disturbance)
+        return True
+
+    def _end(self, course: Course, execution: Execution) -> None:
+        """Take the stage as done, or plan it again if something went wrong."""
+        self._execution, self._disturbance = None, execution.disturbance
+        self._note(execution)
+        if execution.outcome == "done":
+            course.done()
+            self._replans = 0
+            return
+        self._replans += 1
+        name = execution.stage.name
+        if execution.outcome == "lost":
+            self.failure = Failure("lost_grasp", name, f"{execution.stage.holds} slipped out of the gripper")
+        elif self._replans > REPLANS:
+            reason = "lost_grasp" if execution.outcome == "missed" else "drift"
+            self.failure = Failure(reason, name, f"{execution.outcome} {self._replans} times")
+        else:
+            self._begin(course, 0 if execution.outcome == "missed" else self._passed + execution.passed)
+
+    def _wait_for_goal(self) -> None:
+        self._idle += 1
+        if self._idle > LAST_STEPS:
+            self.failure = Failure("goal_not_reached", self._reports[-1].name if self._reports else "", "all keyposes were passed")
+
+    def _note(self, execution: Execution) -> None:
+        route = execution.route
+        self._reports.append(
+            StageReport(
+                name=execution.stage.name,
+                planner=route.planner,
+                plan_s=route.plan_s,
+                margin_m=route.margin_m,
+                steps=execution.steps,
+                waited_steps=min(execution.waited, execution.steps),
+                replans=self._replans,
+                tracking_error_m=execution.error_m,
+            )
+        )
+
+    def report(self) -> ExpertReport:
+        """Return what was decided so far."""
+        ids = {} if isinstance(self._course, Failure) else self._course.variant_ids
+        return ExpertReport(ids, self._seed, tuple(self._reports), self.failure)

@@ -1,0 +1,73 @@
+"""A motion in a frame that moves by itself: what has to be added to a motion that was planned as if it stood still."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libero_safety.demo.stages import Stage, entity_of
+from libero_safety.sim.scene import Hazard
+from libero_safety.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Follow:
+    """The displacement of a moving frame.
+
+    Attributes:
+        hazard: what moves; None when nothing is followed.
+        ref_s: the time at which the frame is as the motion was planned for.
+        first: the first keypose that is relative to it; -1 when the motion begins riding on it.
+        leaves: whether the motion ends off it.
+    """
+
+    hazard: Hazard | None = None
+    ref_s: float = 0.0
+    first: int = 0
+    leaves: bool = False
+
+    def offset(self, time_s: float) -> FloatArray:
+        """Return how far (3,) the frame is at a time from where the motion was planned for."""
+        if self.hazard is None:
+            return np.zeros(3)
+        return self.hazard.law.at(time_s).pos - self.hazard.law.at(self.ref_s).pos
+
+    def shares(self, passes: NDArray[np.int64]) -> FloatArray:
+        """Return the share (n,) of the offset that each row takes: none where the motion is not on the frame.
+
+        Args:
+            passes: (n,) the keypose to which each row leads.
+        """
+        rows = len(passes)
+        if self.first < 0:
+            return 1.0 - _eased(np.arange(rows) / max(rows - 1, 1)) if self.leaves else np.ones(rows)
+        joined = int(np.count_nonzero(passes <= self.first))
+        return _eased(np.arange(rows) / max(joined - 1, 1))
+
+
+def follow_of(
+    hazards: Sequence[Hazard], stage: Stage, riding: str | None, now_s: float, arrive_s: float
+) -> Follow:
+    """Return what a stage must follow: the moving thing that its end is relative to, or that it begins on.
+
+    Args:
+        hazards: everything that moves by itself.
+        stage: the motion.
+        riding: the entity whose frame the last stage ended in.
+        now_s: when the stage begins.
+        arrive_s: when it may end.
+    """
+    moving = {hazard.entity: hazard for hazard in hazards if hazard.law.peak_speed_m_s > 0.0}
+    owners = [entity_of(keypose.frame) for keypose in stage.keyposes]
+    if riding in moving:
+        return Follow(moving[riding], now_s, -1, owners[-1] != riding)
+    if owners[-1] in moving:
+        return Follow(moving[owners[-1]], arrive_s, owners.index(owners[-1]))
+    return Follow()
+
+
+def _eased(share: FloatArray) -> FloatArray:
+    """Return 0 to 1, without a jerk at either end, for shares of the way."""
+    x = np.clip(share, 0.0, 1.0)
+    return x**3 * (10.0 - 15.0 * x + 6.0 * x**2)

@@ -1,0 +1,111 @@
+"""How near the robot may come to what: the rules of the scenario, and what a stage must touch, as bounds."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from libero_safety.demo.keypose import VERBS
+from libero_safety.demo.stages import Stage, entity_of
+from libero_safety.demo.target import GRIPPER
+from libero_safety.plan.bounds import MARGIN_M, Allow
+from libero_safety.ubddl.spec import Scenario
+
+MARGINS_M = (0.02, 0.01, MARGIN_M)
+"""Clearances to protected things, the most wanted first; the last is the least that is ever planned."""
+SURFACE_M = 0.002
+"""Clearance to the workspace, and to what the thing to be grasped stands on: fingers go down beside thin things."""
+NEAR_M = 0.002
+"""Clearance to a part that must not be touched of a thing that must: a blade beside the handle."""
+
+_DISTANCE_WORDS = ("NoContact", "MaxForce", "MinClearance")
+
+
+class Apart(NamedTuple):
+    """Two that a rule keeps apart.
+
+    Attributes:
+        mover: `robot`, `robot.<links>`, `held`, or a part of what is held.
+        other: an entity or a part of one.
+        distance_m: what the rule asks for; 0 where it only forbids to touch.
+        firmly: whether it forbids to touch at all, not only to press hard.
+    """
+
+    mover: str
+    other: str
+    distance_m: float
+    firmly: bool
+
+
+def kept_apart(scenario: Scenario, holds: str | None) -> list[Apart]:
+    """Return what must be kept apart while `holds` is in the gripper."""
+    found: list[Apart] = []
+    for rule in scenario.constraints:
+        if rule.word not in _DISTANCE_WORDS:
+            continue
+        first, second = rule.args
+        distance_m = float(rule.limit or 0.0) if rule.word == "MinClearance" else 0.0
+        for mover, other in ((first, second), (second, first)):
+            name = _mover(mover, holds)
+            if name is not None and entity_of(other) not in ("robot", "held", holds):
+                found.append(Apart(name, other, distance_m, rule.word != "MaxForce"))
+    return found
+
+
+def allowances(
+    scenario: Scenario, stage: Stage, segment: int, margin_m: float, resting: Sequence[str]
+) -> list[Allow]:
+    """Return the bounds for the motion to one keypose of a stage; later ones go before earlier ones.
+
+    What a rule protects is kept `margin_m` further away than the rule asks. What the keypose's verb, or leaving the
+    last stop, must touch may be touched; parts of it that a rule protects still keep a little distance.
+
+    Args:
+        scenario: whose rules they are.
+        stage: the motion.
+        segment: which of its keyposes the motion leads to.
+        margin_m: clearance to what is protected.
+        resting: entities that the thing to be grasped, or held, stands on or leans at where the stage begins.
+    """
+    apart = kept_apart(scenario, stage.holds)
+    touched = list(_touched(stage, segment, resting))
+    bounds = [Allow("robot", "workspace", SURFACE_M)]
+    if stage.holds is not None:
+        bounds.append(Allow("held", "workspace", SURFACE_M))
+    else:
+        bounds += [Allow("robot.gripper", name, SURFACE_M) for name in resting]
+    bounds += [Allow(rule.mover, rule.other, rule.distance_m + margin_m) for rule in apart]
+    bounds += [Allow(mover, other) for mover, other in touched]
+    for rule in apart:
+        if rule.firmly and any(_about(rule, *pair) for pair in touched):
+            bounds.append(Allow(rule.mover, rule.other, max(rule.distance_m, NEAR_M)))
+    return bounds
+
+
+def _mover(name: str, holds: str | None) -> str | None:
+    """Return what a rule's argument is called when it is the robot, or what it holds."""
+    if entity_of(name) == "robot":
+        return name
+    if holds is not None and name in ("held", holds):
+        return "held"
+    return name if holds is not None and entity_of(name) == holds else None
+
+
+def _touched(stage: Stage, segment: int, resting: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield who may touch whom on the way to a keypose."""
+    keypose = stage.keyposes[segment]
+    touches, entity = VERBS[keypose.verb].touches, entity_of(keypose.frame)
+    if entity == GRIPPER:
+        pass
+    elif touches == "gripper" and entity != stage.holds:
+        yield "robot.gripper", entity
+    elif touches == "held" and stage.holds is not None and entity != stage.holds:
+        yield "held", entity
+    if segment == 0 and stage.leaves is not None:
+        yield "robot.gripper", stage.leaves
+    if segment == 0 and stage.holds is not None:
+        yield from (("held", name) for name in resting)
+
+
+def _about(rule: Apart, mover: str, other: str) -> bool:
+    """Whether a rule is about two of whom one touches the other."""
+    same_side = (entity_of(rule.mover) == "robot") == (mover != "held")
+    return same_side and entity_of(rule.other) == entity_of(other)

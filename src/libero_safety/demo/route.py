@@ -1,0 +1,241 @@
+"""The way of one stage: free of everything at the time at which the robot gets there, and smooth."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libero_safety.demo.follow import Follow
+from libero_safety.demo.layout import Layout
+from libero_safety.demo.margins import MARGINS_M
+from libero_safety.demo.report import Failure
+from libero_safety.demo.segments import Segment, Segmenter
+from libero_safety.demo.situation import Situation
+from libero_safety.demo.stages import Stage
+from libero_safety.demo.worlds import Worlds
+from libero_safety.plan.corridor import TipPath
+from libero_safety.plan.problem import Planner
+from libero_safety.plan.timing import DT_S, TimingFailed, TipMotion, time_path
+from libero_safety.plan.world import World
+from libero_safety.types import FloatArray
+
+WAIT_S = 8.0
+"""How long the robot waits for a moving hazard at most."""
+WAIT_STEP_S = 0.2
+SHORT_WAIT_S = 1.0
+"""A wait up to this is preferred to a detour."""
+STAY_S, LONG_STAY_S = 1.0, 8.0
+"""For how long the robot must be able to stay where a stage ends: what its gripper needs to act, and what is better."""
+STAY_STEP_S = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """A timed motion of the tip.
+
+    Attributes:
+        motion: the motion, without that of a moving frame.
+        follow: the motion of the frame, to be added.
+        passes: (n,) for each row of the motion, the keypose to which it leads.
+        start_s: when it begins, seconds since the episode began; it may lie ahead.
+        planner: who found it; `straight` when nobody had to search.
+        margin_m: clearance to protected things.
+        plan_s: how long that took.
+    """
+
+    motion: TipMotion
+    follow: Follow
+    passes: NDArray[np.int64]
+    start_s: float
+    planner: str
+    margin_m: float
+    plan_s: float = 0.0
+
+    def drive(self, now_s: float, stay: int) -> TipMotion:
+        """Return where the tip is at each control step from now on: waiting, on its way, and staying where it ends.
+
+        Args:
+            now_s: seconds since the episode began.
+            stay: control steps to stay.
+        """
+        wait = int(round((self.start_s - now_s) / DT_S))
+        rows = np.clip(np.arange(-wait, len(self.passes) + stay), 0, len(self.passes) - 1)
+        times_s = now_s + np.arange(len(rows)) * DT_S
+        share = self.follow.shares(self.passes)[rows, None]
+        offsets = share * np.array([self.follow.offset(float(t)) for t in times_s])
+        motion = self.motion
+        return replace(motion, pos=motion.pos[rows] + offsets, quat=motion.quat[rows], joints=motion.joints[rows])
+
+    def joints(self, situation: Situation, start_s: float) -> FloatArray:
+        """Return the joints (n, 7) of the motion when it begins at a time, that of the frame included."""
+        if self.follow.hazard is None:
+            return self.motion.joints
+        driven = replace(self, start_s=start_s).drive(start_s, 0)
+        return situation.arm.follow(driven.pos, driven.rot, DT_S, situation.joints)
+
+
+class Router:
+    """Plans the stages of one scene.
+
+    Args:
+        planner: finds ways that are not straight.
+        seed: of the planner.
+        budget_s: of one search.
+    """
+
+    def __init__(self, planner: Planner, seed: int = 0, budget_s: float = 2.0) -> None:
+        self._segmenter = Segmenter(planner, seed, budget_s)
+
+    def route(
+        self, situation: Situation, stage: Stage, layout: Layout, follow: Follow, resting: Sequence[str]
+    ) -> Route | Failure:
+        """Return the way through the poses of a stage, with the largest margin that there is one with.
+
+        Args:
+            situation: how things are where the stage begins.
+            stage: whose way it is.
+            layout: its grip poses.
+            follow: the motion of the frame that its end moves with.
+            resting: what the thing to be grasped, or held, stands on or leans at.
+
+        Returns:
+            The route, or why there is none with the smallest margin.
+        """
+        started = time.perf_counter()
+        found: Route | Failure = Failure("unreachable", stage.name, "")
+        for margin_m in MARGINS_M:
+            worlds = Worlds(situation, stage, follow, margin_m, resting)
+            found = _Search(self._segmenter, situation, stage, layout, follow, worlds).run()
+            if isinstance(found, Route):
+                return replace(found, plan_s=time.perf_counter() - started)
+            if found.reason == "unreachable":
+                return found
+        return found
+
+
+class _Search:
+    """One attempt, with one margin."""
+
+    def __init__(
+        self,
+        segmenter: Segmenter,
+        situation: Situation,
+        stage: Stage,
+        layout: Layout,
+        follow: Follow,
+        worlds: Worlds,
+    ) -> None:
+        self._segmenter, self._situation, self._stage = segmenter, situation, stage
+        self._layout, self._follow, self._worlds = layout, follow, worlds
+
+    def run(self) -> Route | Failure:
+        """Prefer to set out at once, then a short wait, then a way round what moves, then a long wait."""
+        direct = self._timed(self._worlds.still)
+        if isinstance(direct, Failure) or not self._worlds.moving:
+            return direct
+        soon = self._departing(direct, SHORT_WAIT_S)
+        if isinstance(soon, Route):
+            return soon
+        around = self._timed(self._worlds.swept)
+        safe = self._departing(around, 0.0) if isinstance(around, Route) else around
+        return safe if isinstance(safe, Route) else self._departing(direct, WAIT_S)
+
+    def _timed(self, world: Callable[[int], World]) -> Route | Failure:
+        """Find a way through worlds, one per keypose, and the smooth motion along it."""
+        situation, stage = self._situation, self._stage
+        segments = self._segmenter.segments(situation, stage, self._layout, world)
+        if isinstance(segments, Failure):
+            return segments
+        path = _Path.of(segments)
+        motion = time_path(
+            situation.arm,
+            path.tip,
+            situation.joints,
+            valid=lambda joints, time_s: (
+                time_s == 0.0 or world(path.owner(situation.arm.fk(joints)[0])).free(joints)
+            ),
+            velocity=situation.velocity,
+        )
+        if isinstance(motion, TimingFailed):
+            return self._untimed(motion, path, world)
+        passes = np.maximum.accumulate([path.owner(pos) for pos in motion.pos])
+        planner = next((s.planner for s in segments if s.planner != "straight"), "straight")
+        return Route(motion, self._follow, passes, situation.time_s, planner, self._worlds.margin_m)
+
+    def _untimed(self, failed: TimingFailed, path: "_Path", world: Callable[[int], World]) -> Failure:
+        detail = f"{failed.reason}: {failed.detail}"
+        if failed.joints is not None:
+            joints = np.array(failed.joints)
+            names = world(path.owner(self._situation.arm.fk(joints)[0])).first_contact(joints)
+            detail += f" ({names[0]} would be too near to {names[1]})" if names else ""
+        return Failure(
+            "unreachable" if failed.reason == "reach" else "timing_failed", self._stage.name, detail
+        )
+
+    def _departing(self, route: Route, wait_s: float) -> Route | Failure:
+        """Return the route with the first departure, within `wait_s`, for which nothing comes too near on the way.
+
+        A departure after which the robot can stay where it arrives for long is preferred.
+        """
+        blocked: str = ""
+        for stay_s in (LONG_STAY_S, STAY_S):
+            for wait in np.arange(0.0, wait_s + 1e-9, WAIT_STEP_S):
+                start_s = self._situation.time_s + float(wait)
+                if wait and self._too_near_at(0, self._situation.joints, start_s - WAIT_STEP_S, WAIT_STEP_S):
+                    break
+                names = self._too_near(route, start_s, stay_s)
+                if names is None:
+                    return replace(route, start_s=start_s)
+                blocked = f"{names[0]} would be too near to {names[1]}"
+        detail = f"{blocked}, whenever the robot sets out within {wait_s:g} s"
+        return Failure("path_blocked_by_moving_hazard", self._stage.name, detail)
+
+    def _too_near(self, route: Route, start_s: float, stay_s: float) -> tuple[str, str] | None:
+        """Return what comes too near to what when the route begins at a time and its end is stayed at."""
+        rows = route.joints(self._situation, start_s)
+        for row in range(1, len(rows)):
+            segment, time_s = int(route.passes[row]), start_s + row * DT_S
+            for share in (0.5, 1.0):
+                joints = rows[row - 1] + share * (rows[row] - rows[row - 1])
+                names = self._worlds.at(segment, time_s - (1.0 - share) * DT_S).first_contact(joints)
+                if names is not None:
+                    return names
+        if self._follow.hazard is not None:
+            return None
+        return self._too_near_at(int(route.passes[-1]), rows[-1], start_s + len(rows) * DT_S, stay_s)
+
+    def _too_near_at(
+        self, segment: int, joints: FloatArray, start_s: float, stay_s: float
+    ) -> tuple[str, str] | None:
+        """Return what comes too near to what while the robot stays."""
+        for time_s in np.arange(start_s, start_s + stay_s + 1e-9, STAY_STEP_S):
+            names = self._worlds.at(segment, float(time_s)).first_contact(joints)
+            if names is not None:
+                return names
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """The ways of a stage as one, and which row leads to which keypose."""
+
+    tip: TipPath
+    owners: FloatArray
+
+    @classmethod
+    def of(cls, segments: Sequence[Segment]) -> "_Path":
+        rows = [slice(0 if i == 0 else 1, None) for i in range(len(segments))]
+        pos, rot, slack_m, slack_rad = (
+            np.concatenate([getattr(s, name)[r] for s, r in zip(segments, rows, strict=True)])
+            for name in ("pos", "rot", "slack_m", "slack_rad")
+        )
+        owners = np.concatenate(
+            [np.full(len(s.pos[r]), i) for i, (s, r) in enumerate(zip(segments, rows, strict=True))]
+        )
+        return cls(TipPath.of(pos, rot, slack_m, slack_rad), owners)
+
+    def owner(self, pos: FloatArray) -> int:
+        """Return the keypose to which the part of the way that is nearest to a tip position leads."""
+        return int(self.owners[np.argmin(((self.tip.pos - pos) ** 2).sum(axis=1))])

@@ -1,0 +1,92 @@
+"""What may not be touched on the way to each keypose of a stage: now, at a time, or at any time."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from libero_safety.demo.follow import Follow
+from libero_safety.demo.margins import NEAR_M, allowances
+from libero_safety.demo.situation import Situation
+from libero_safety.demo.stages import Stage
+from libero_safety.plan.bounds import Allow
+from libero_safety.plan.world import World
+
+SWEEP_M = 0.02
+"""How far a moving thing goes between the times at which it is looked at when it is looked at everywhere."""
+SWEEP_S = 12.0
+"""For how long what moves is looked at."""
+_IGNORED_M = -10.0
+_RELAXED = 6
+
+
+class Worlds:
+    """The worlds of one stage with one margin.
+
+    Attributes:
+        margin_m: clearance to protected things.
+        moving: names of what moves by itself.
+    """
+
+    def __init__(
+        self, situation: Situation, stage: Stage, follow: Follow, margin_m: float, resting: Sequence[str]
+    ) -> None:
+        self._situation, self._stage = situation, stage
+        self._follow, self._resting = follow, resting
+        self.margin_m = margin_m
+        hazards = [h for h in situation.scene.hazards if h.law.peak_speed_m_s > 0.0]
+        self.moving = tuple(h.entity for h in hazards)
+        peak = max((h.law.peak_speed_m_s for h in hazards), default=0.0)
+        step_s = SWEEP_M / peak if peak else SWEEP_S
+        self._times = [float(t) for t in situation.time_s + np.arange(0.0, SWEEP_S, max(step_s, 0.1))]
+        self._made: dict[tuple[int, str], World] = {}
+        self._start_allows: list[Allow] | None = None
+
+    def still(self, segment: int) -> World:
+        """Return the world on the way to a keypose, without what moves; what is followed stands as it is met."""
+        followed = self._follow.hazard.entity if self._follow.hazard is not None else None
+        ignored = [name for name in self.moving if name != followed]
+        key = (segment, "still")
+        if key not in self._made:
+            self._made[key] = self._make(segment, ignored).at(self._follow.ref_s)
+        return self._made[key]
+
+    def swept(self, segment: int) -> World:
+        """Return the world on the way to a keypose, what moves being everywhere that it comes to."""
+        key = (segment, "swept")
+        if key not in self._made:
+            self._made[key] = self._timed(segment).at(self._times)
+        return self._made[key]
+
+    def at(self, segment: int, time_s: float) -> World:
+        """Return the world on the way to a keypose at a time."""
+        return self._timed(segment).at(time_s)
+
+    def _timed(self, segment: int) -> World:
+        key = (segment, "timed")
+        if key not in self._made:
+            self._made[key] = self._make(segment, [])
+        return self._made[key]
+
+    def _make(self, segment: int, ignored: Sequence[str]) -> World:
+        situation, stage = self._situation, self._stage
+        allow = allowances(situation.scene.scenario, stage, segment, self.margin_m, self._resting)
+        movers = ["robot"] if stage.holds is None else ["robot", "held"]
+        contents = situation.contents
+        allow += [Allow(mover, name, _IGNORED_M) for name in (*ignored, *contents) for mover in movers]
+        if segment == 0:
+            allow = self._from_here(allow)
+        return self._world(allow)
+
+    def _from_here(self, allow: list[Allow]) -> list[Allow]:
+        """Let what is nearer than its bound where the stage begins stay so near: there is no other way out."""
+        found = list(allow)
+        for _ in range(_RELAXED):
+            names = self._world(found).first_contact(self._situation.joints)
+            if names is None:
+                return found
+            found.append(Allow(*names, -NEAR_M))
+        return allow
+
+    def _world(self, allow: Sequence[Allow]) -> World:
+        situation = self._situation
+        return World.of_scene(situation.scene, situation.data, held=situation.held, allow=allow)
