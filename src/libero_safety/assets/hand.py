@@ -188,8 +188,12 @@ class HandModel:
         along = _unit(self.joints[4] - self.joints[0])
         across = self.joints[1] - self.joints[7]
         across = _unit(across - along * (along @ across))
-        palm = np.cross(across, along) * (1.0 if self.side == "right" else -1.0)
+        palm = np.cross(across, along) * self._sign
         return np.array([along, palm, across])
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.side == "right" else -1.0
 
     @cached_property
     def axes(self) -> dict[str, FloatArray]:
@@ -202,17 +206,16 @@ class HandModel:
         """Return the axes (3, 3) of flexion, abduction and rotation of a joint, right-handed and orthogonal."""
         base = joint - (joint - 1) % 3
         _, palm, across = self.palm_frame
-        sign = 1.0 if self.side == "right" else -1.0
         if FINGERS[(joint - 1) // 3] == "thumb":
             # The pad of the thumb faces across the palm, away from its own side.
             first = min(joint, base + 1)
-            along, towards, outward = self.joints[first + 1] - self.joints[first], -across, 1.0
+            along, towards, outward = self.joints[first + 1] - self.joints[first], -1.0 * across, 1.0
         else:
             along, towards = self.joints[base + 2] - self.joints[base], palm
             outward = 1.0 if FINGERS[(joint - 1) // 3] in ("index", "middle") else -1.0
         along = _unit(along)
         flexion = _unit(np.cross(along, towards))
-        abduction = np.cross(along, flexion) * sign * outward
+        abduction = np.cross(along, flexion) * (self._sign * outward)
         return np.array([flexion, abduction, np.cross(flexion, abduction)])
 
     def pose_of(self, angles: Mapping[str, float], wrist: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
@@ -340,8 +343,9 @@ def _numbers(values: ArrayLike, count: int, what: str) -> FloatArray:
     return array
 
 
-def _unit(vector: FloatArray) -> FloatArray:
-    return vector / np.linalg.norm(vector)
+def _unit(vector: ArrayLike) -> FloatArray:
+    array = np.asarray(vector, dtype=np.float64)
+    return array / np.linalg.norm(array)
 
 
 def _rotations(vectors: FloatArray) -> FloatArray:

@@ -11,26 +11,32 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.spatial import KDTree
 
-from libero_safety.assets.hand import FINGERS, JOINT_NAMES, SEGMENTS, HandModel, PosedHand
+from libero_safety.assets.hand import FINGERS, JOINT_NAMES, HandModel, PosedHand
+from libero_safety.assets.hand_skin import clothed, vertex_normals
 from libero_safety.rng import rng_for
 from libero_safety.types import FloatArray, Key
 
 _Guess: TypeAlias = tuple[str, int, FloatArray, FloatArray, float]
 
-FIT_POSES = ("open", "relaxed", "grip")
+FIT_POSES = ("open", "relaxed", "flat", "grip")
+FOLDED_POSES = ("fist",)
+"""Here skin lies on skin, so that it may well be inside a capsule; but nothing should stick out."""
 FOREARM_CAPSULES = 6
 SKIN_POINTS = 3000
 NEIGHBOURS = 4
 """Capsules that a point of the skin may be nearest to within one round."""
-ROUNDS = 8
+ROUNDS = 10
 WORST_M = 0.002
 """Errors from here on weigh ever more."""
 DRIFT_M, HOLD = 0.008, 0.2
 """How far an end may go from the first guess, and how much that weighs: capsules stay along their bones."""
+FREE_M, STICK_OUT = 0.001, 5.0
+"""How far a capsule may stand out of the skin at no cost, and the weight of that cost."""
 _MIN_RADIUS_M, _MAX_RADIUS_M = 0.003, 0.03
-BACK_RADIUS_M = 0.01
-"""Capsules of the back are thin, so that they do not come out of the palm."""
+APART_M, KEEP_APART = 0.001, 20.0
+"""How far the capsules of the palm should stay below the skin of the back and the other way round; its weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +122,9 @@ def _palm_guess(model: HandModel) -> Iterator[_Guess]:
         yield "palm", 0, knuckles["index"] + shift, knuckles["little"] + shift, 0.0085
     thumb = knuckles["thumb"]
     yield "palm", 0, wrist + 0.008 * palm + 0.008 * across, thumb + 0.008 * palm, 0.014
+    web = (model.joints[JOINT_NAMES.index("thumb2")] + knuckles["index"]) / 2
+    for name, depth in (("palm", 0.012), ("back", 0.0)):
+        yield name, 0, (thumb + knuckles["index"]) / 2 + depth * palm, web + depth * palm, 0.008
 
 
 def _forearm_guess(model: HandModel) -> Iterator[_Guess]:
@@ -162,69 +171,178 @@ def skin_points(model: HandModel, count: int) -> tuple[NDArray[np.intp], FloatAr
     return model.faces[face].astype(np.intp), rng.dirichlet(np.ones(3), count)
 
 
-def fit(model: HandModel, poses: Sequence[str] = FIT_POSES) -> CapsuleSet:
-    """Return capsules whose union follows the skin of the average hand; takes some seconds."""
+def fit(model: HandModel) -> CapsuleSet:
+    """Return capsules whose union follows skin and sleeve of the average hand; takes some seconds."""
     guess = first_guess(model)
-    hands = [model.pose(model.gesture(pose)) for pose in poses]
     corners, shares = skin_points(model, SKIN_POINTS)
-    clouds = [np.einsum("pc,pcx->px", shares, hand.vertices[corners]) for hand in hands]
-    skin = np.concatenate(
-        [in_joint_frames(h, cloud, guess.joints) for h, cloud in zip(hands, clouds, strict=True)], axis=1
+    poses = (*FIT_POSES, *FOLDED_POSES)
+    clouds, normals = zip(
+        *(_cloud(model, pose, guess.joints, corners, shares) for pose in poses), strict=True
     )
+    skin = np.concatenate(clouds[: len(FIT_POSES)], axis=1)
+    foreign = np.tile(_foreign(model, guess, corners, shares), (1, len(FIT_POSES)))
     count = len(guess.radii)
     start = values = np.concatenate([guess.ends.ravel(), guess.radii])
-    widest = [BACK_RADIUS_M if name == "back" else _MAX_RADIUS_M for name in guess.segments]
-    limits = [(None, None)] * (6 * count) + [(_MIN_RADIUS_M, most) for most in widest]
+    limits = [(None, None)] * (6 * count) + [(_MIN_RADIUS_M, _MAX_RADIUS_M)] * count
     for _ in range(ROUNDS):
-        distance, _, _ = distance_to_axis(skin, *_ends(values, count))
-        near = np.argsort(distance - values[6 * count :, None], axis=0)[:NEIGHBOURS]
-        points = np.take_along_axis(skin, near[:, :, None], axis=0)
+        ends, radii = _split(values)
+        distance, _, _ = distance_to_axis(skin, ends[:, None, 0], ends[:, None, 1])
+        near = np.argsort(distance - radii[:, None], axis=0)[:NEIGHBOURS]
+        aim = _Aim(
+            np.take_along_axis(skin, near[:, :, None], axis=0),
+            near,
+            np.take_along_axis(foreign, near, axis=0),
+            start,
+            _spikes(ends, radii, clouds, normals),
+        )
         found = minimize(
-            _cost,
-            values,
-            (points, near, start),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=limits,
-            options={"maxiter": 30},
+            aim.cost, values, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 30}
         )
         values = np.asarray(found.x)
-    return CapsuleSet(
-        guess.segments, guess.joints, values[: 6 * count].reshape(count, 2, 3), values[6 * count :]
-    )
+    return CapsuleSet(guess.segments, guess.joints, *_split(values))
 
 
-def _ends(values: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    ends = values[: 6 * count].reshape(count, 2, 3)
-    return ends[:, None, 0], ends[:, None, 1]
+def _split(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends (n, 2, 3) and radii (n,) that are optimised together."""
+    count = len(values) // 7
+    return values[: 6 * count].reshape(count, 2, 3), values[6 * count :]
 
 
-def _cost(
-    values: FloatArray, points: FloatArray, near: NDArray[np.intp], start: FloatArray
-) -> tuple[float, FloatArray]:
-    """Return the cost of capsules and its gradient.
+def _cloud(
+    model: HandModel, pose: str, joints: NDArray[np.intp], corners: NDArray[np.intp], shares: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return points and normals (n, p, 3) of the posed skin, as each of the joints (n,) sees them."""
+    hand = model.pose(model.gesture(pose))
+    vertices = clothed(model, hand)
+    normals = vertex_normals(vertices, model.faces)
+    points, ways = (np.einsum("pc,pcx->px", shares, values[corners]) for values in (vertices, normals))
+    return in_joint_frames(hand, points, joints), np.einsum("px,nxy->npy", ways, hand.rotations[joints])
 
-    Args:
-        values: ends and radii.
+
+@dataclass(frozen=True, eq=False)
+class _Spikes:
+    """Points on capsules, (s,) each: `(1 - share) start + share end + radius aside`.
+
+    Attributes:
+        capsule: which it is on.
+        skin: (s, 3) the nearest point of the skin, in the frame of the capsule's joint.
+        way: (s, 3) unit vector from there to the point, or the normal of the skin if the point is below it.
+    """
+
+    capsule: NDArray[np.intp]
+    share: FloatArray
+    aside: FloatArray
+    skin: FloatArray
+    way: FloatArray
+
+
+def _spikes(
+    ends: FloatArray, radii: FloatArray, clouds: Sequence[FloatArray], normals: Sequence[FloatArray]
+) -> _Spikes:
+    """Return points all over the capsules, with the nearest skin in each of several poses."""
+    rows: list[tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray, FloatArray]] = []
+    for i, ((start, end), radius) in enumerate(zip(ends, radii.tolist(), strict=True)):
+        share, aside = _all_over(start, end)
+        points = start + share[:, None] * (end - start) + radius * aside
+        for cloud, normal in zip(clouds, normals, strict=True):
+            _, nearest = KDTree(cloud[i]).query(points)
+            skin, way = cloud[i][nearest], normal[i][nearest]
+            off = points - skin
+            distance = np.linalg.norm(off, axis=1, keepdims=True)
+            outside = (off * way).sum(axis=1, keepdims=True) > 0.3 * distance
+            way = np.where(outside & (distance > 1e-4), off / np.maximum(distance, 1e-9), way)
+            rows.append((np.full(len(points), i), share, aside, skin, way))
+    capsule, *others = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return _Spikes(capsule, *others)
+
+
+def _all_over(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return shares (s,) along the axis and unit vectors (s, 3) to points spread over a capsule."""
+    axis = (end - start) / max(float(np.linalg.norm(end - start)), 1e-9)
+    first = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
+    first /= np.linalg.norm(first)
+    second = np.cross(axis, first)
+    shares: list[float] = []
+    asides: list[FloatArray] = []
+    for share, lean in ((0, -90), (0, -45), (0, 0), (0.25, 0), (0.5, 0), (0.75, 0), (1, 0), (1, 45), (1, 90)):
+        tilt = np.deg2rad(lean)
+        for turn in np.arange(1 if abs(lean) == 90 else 8) * np.pi / 4:
+            round_it = np.cos(turn) * first + np.sin(turn) * second
+            shares.append(float(share))
+            asides.append(np.cos(tilt) * round_it + np.sin(tilt) * axis)
+    return np.array(shares), np.array(asides)
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """What is to be made small.
+
+    Attributes:
         points: (k, p, 3) of the skin, as each of their k nearest capsules sees them.
         near: (k, p) those capsules.
-        start: values that they should not go far from.
+        foreign: (k, p) whether a point should not be felt as that capsule's segment.
+        start: values that the capsules should not go far from.
+        spikes: points on the capsules, which should not stick out.
     """
-    count = len(values) // 7
-    ends, radii = values[: 6 * count].reshape(count, 2, 3), values[6 * count :]
-    rows = np.arange(points.shape[1])
-    distance, away, share = distance_to_axis(points, ends[near, 0], ends[near, 1])
-    outside = distance - radii[near]
-    pick = outside.argmin(axis=0)
-    error = outside[pick, rows] / WORST_M
-    slope = (2 * error + 4 * error**3) / WORST_M / len(rows)
-    pull, at, own = slope[:, None] * away[pick, rows], share[pick, rows][:, None], near[pick, rows]
-    gradient = np.zeros((count, 2, 3))
-    np.add.at(gradient[:, 0], own, -pull * (1 - at))
-    np.add.at(gradient[:, 1], own, -pull * at)
-    by_radius = -np.bincount(own, slope, minlength=count)
-    drift = (values - start) / DRIFT_M
-    return (
-        float((error**2 + error**4).mean() + HOLD * (drift**2).mean()),
-        np.concatenate([gradient.ravel(), by_radius]) + 2 * HOLD * drift / DRIFT_M / len(values),
-    )
+
+    points: FloatArray
+    near: NDArray[np.intp]
+    foreign: NDArray[np.bool_]
+    start: FloatArray
+    spikes: _Spikes
+
+    def cost(self, values: FloatArray) -> tuple[float, FloatArray]:
+        """Return the cost of capsules and its gradient."""
+        drift = (values - self.start) / DRIFT_M
+        skin, skin_slope = self._skin(*_split(values))
+        out, out_slope = self._out(*_split(values))
+        return (
+            skin + out + HOLD * float((drift**2).mean()),
+            skin_slope + out_slope + 2 * HOLD * drift / DRIFT_M / len(values),
+        )
+
+    def _skin(self, ends: FloatArray, radii: FloatArray) -> tuple[float, FloatArray]:
+        """Return what the distance of the skin from the union costs, and reaching through the other side."""
+        near, rows = self.near, np.arange(self.points.shape[1])
+        distance, away, share = distance_to_axis(self.points, ends[near, 0], ends[near, 1])
+        outside = distance - radii[near]
+        pick = outside.argmin(axis=0)
+        error = outside[pick, rows] / WORST_M
+        pull = np.zeros_like(outside)
+        pull[pick, rows] = (2 * error + 6 * error**5) / WORST_M
+        above = np.where(self.foreign, np.maximum(APART_M - outside, 0.0), 0.0) / WORST_M
+        pull = (pull - 2 * KEEP_APART * above / WORST_M) / len(rows)
+        push = pull[..., None] * away
+        slope = np.zeros_like(ends)
+        np.add.at(slope[:, 0], near, -push * (1 - share)[..., None])
+        np.add.at(slope[:, 1], near, -push * share[..., None])
+        by_radius = np.zeros_like(radii)
+        np.add.at(by_radius, near, -pull)
+        total = (error**2 + error**6).sum() + KEEP_APART * (above**2).sum()
+        return float(total) / len(rows), np.concatenate([slope.ravel(), by_radius])
+
+    def _out(self, ends: FloatArray, radii: FloatArray) -> tuple[float, FloatArray]:
+        """Return what costs the capsules to stick out where there is no skin below."""
+        on, share, aside = self.spikes.capsule, self.spikes.share[:, None], self.spikes.aside
+        points = (1 - share) * ends[on, 0] + share * ends[on, 1] + radii[on, None] * aside
+        height = ((points - self.spikes.skin) * self.spikes.way).sum(axis=1)
+        over = np.maximum(height - FREE_M, 0.0) / WORST_M
+        pull = 2 * STICK_OUT * over / WORST_M / len(on)
+        push = pull[:, None] * self.spikes.way
+        slope = np.zeros_like(ends)
+        np.add.at(slope[:, 0], on, push * (1 - share))
+        np.add.at(slope[:, 1], on, push * share)
+        by_radius = np.zeros_like(radii)
+        np.add.at(by_radius, on, (push * aside).sum(axis=1))
+        return STICK_OUT * float((over**2).mean()), np.concatenate([slope.ravel(), by_radius])
+
+
+def _foreign(
+    model: HandModel, capsules: CapsuleSet, corners: NDArray[np.intp], shares: FloatArray
+) -> NDArray[np.bool_]:
+    """Say (n, p) which points of the back should not be felt as palm, and which of the palm not as back."""
+    normals = vertex_normals(model.vertices, model.faces)
+    up = np.einsum("pc,pcx->px", shares, normals[corners]) @ model.palm_frame[1]
+    fixed = np.einsum("pc,pc->p", shares, model.weights[corners, 0]) > 0.5
+    names = np.array(capsules.segments)[:, None]
+    return ((names == "palm") & fixed & (up < -0.5)) | ((names == "back") & fixed & (up > 0.5))
