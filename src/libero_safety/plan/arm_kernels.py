@@ -266,6 +266,21 @@ def settle(
 
 
 @njit
+def reach(chain: Chain, goal_pos: FloatArray, goal_rot: FloatArray, q: FloatArray, rounds: int) -> bool:
+    """Move `q` to nearby joints with the tip at the goal pose; each step is the shortest in the inertia's metric."""
+    error, step, null, pull = np.empty(6), np.empty(DOF), np.empty(DOF), np.empty(DOF)
+    for _ in range(rounds):
+        if not _posture(chain, q, goal_pos, goal_rot, error, step, null, pull):
+            return False
+        if np.max(np.abs(error)) < 1e-10:
+            return True
+        q += step - np.dot(pull, step) * null
+        if not np.all(np.isfinite(q)) or np.max(np.abs(q)) > 50.0:
+            return False
+    return False
+
+
+@njit
 def follow(
     chain: Chain,
     rest: FloatArray,

@@ -27,6 +27,7 @@ class Arm:
     Attributes:
         rest: (7,) joints towards which the controller pulls.
         low: (7,) lower joint limits (rad); `high` the upper ones.
+        base_pos: (3,) where the robot's first link stands; `base_rot` (3, 3) how it is turned.
     """
 
     def __init__(
@@ -45,7 +46,11 @@ class Arm:
         self.low: FloatArray = np.array(ranges[:, 0])
         self.high: FloatArray = np.array(ranges[:, 1])
         self._gain = null_kp
-        self._chain = _chain(model, robot)
+        data = _at_zero(model, robot)
+        base = robot.link_bodies["link0"]
+        self.base_pos: FloatArray = np.array(data.xpos[base])
+        self.base_rot: FloatArray = np.array(data.xmat[base]).reshape(3, 3)
+        self._chain = _chain(model, data, robot)
         self._rots, self._shifts = np.empty((DOF, 3, 3)), np.empty((DOF, 3))
         self._anchors, self._axes = np.empty((DOF, 3)), np.empty((DOF, 3))
 
@@ -95,6 +100,14 @@ class Arm:
             return None
         return q if self.within_limits(q) else None
 
+    def nearest(self, pos: FloatArray, rot: FloatArray, near: FloatArray) -> FloatArray | None:
+        """Return joints (7,) with the tip at a pose (1e-9) that are close to `near`; None if Newton's method fails.
+
+        Joint limits are not looked at.
+        """
+        q = np.array(near, dtype=np.float64)
+        return q if kernels.reach(self._chain, pos, rot, q, _ROUNDS) else None
+
     def follow(
         self,
         pos: FloatArray,
@@ -137,8 +150,8 @@ def refine(pos: FloatArray, rot: FloatArray, parts: int) -> tuple[FloatArray, Fl
     return moved, np.ascontiguousarray(turned)
 
 
-def _chain(model: mujoco.MjModel, robot: RobotIds) -> Chain:
-    """The arm at zero, fingers half open."""
+def _at_zero(model: mujoco.MjModel, robot: RobotIds) -> mujoco.MjData:
+    """The robot with its arm joints at zero and its fingers half open."""
     data = mujoco.MjData(model)
     data.qpos[list(robot.arm_qpos)] = 0.0
     for address in robot.finger_qpos:
@@ -146,6 +159,10 @@ def _chain(model: mujoco.MjModel, robot: RobotIds) -> Chain:
         data.qpos[address] = model.jnt_range[joint].mean()
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
+    return data
+
+
+def _chain(model: mujoco.MjModel, data: mujoco.MjData, robot: RobotIds) -> Chain:
     joints = list(robot.arm_joints)
     owner = _owners(model, robot)
     mass, com, inertia = np.zeros(DOF), np.zeros((DOF, 3)), np.zeros((DOF, 3, 3))

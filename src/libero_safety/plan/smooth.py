@@ -70,7 +70,7 @@ class Smoother:
 @lru_cache(maxsize=256)
 def _matrices(samples: int) -> tuple[Any, FloatArray, Any]:
     """Hessian of the free samples, what the six given ones pull at them with, and first differences of all."""
-    one = sparse.eye_array(samples, format="csc")
+    one: Any = sparse.eye_array(samples, format="csc")
     first = one[1:] - one[:-1]
     third = one[3:] - 3.0 * one[2:-1] + 3.0 * one[1:-2] - one[:-3]
     inside = slice(PINNED, samples - PINNED)
