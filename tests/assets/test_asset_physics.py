@@ -11,34 +11,14 @@ from libero_safety.assets.fixtures import FIXTURES
 from libero_safety.assets.geometry import bounds
 from libero_safety.assets.objects.bottles import BOTTLES
 from libero_safety.assets.objects.food import FOODS
+from libero_safety.assets.objects.hand import HANDS
 
-HELD = [
-    f"{name}_with_hand"
-    for name in (
-        "plate",
-        "akita_black_bowl",
-        "bottle_of_alcohol_1",
-        "bottle_of_beer_1_0",
-        "bottle_of_black_pepper_3",
-        "bottle_of_shampoo_1",
-        "bottle_of_tomato_paste_2",
-        "banana_4",
-        "brussels_sprouts_3",
-        "can_of_soda_3",
-        "cap_1",
-        "croissant_1",
-        "cupcake_6",
-        "hairbrush_1",
-        "knife",
-    )
-]
-OBJECTS = [n for n in default_catalog().names() if n not in FIXTURES]
+OBJECTS = [n for n in default_catalog().names() if n not in (*FIXTURES, *HANDS)]
 ROLLS = {"ball": "a ball", "water_ball": "stands for a drop of water"}
 TOO_LARGE = {
     "billiard_balls": "an obstacle: wider than any gripper",
     "dish_towel": "an obstacle on a stove: flat",
     "keyboard": "an obstacle: wide and flat",
-    "left_hand": "a person",
     "notebook": "wide and flat",
     "red_book": "wide and flat",
     "toy_balls": "an obstacle: wider than any gripper",
@@ -52,7 +32,7 @@ def stand(asset: Asset, height: float = 0.0) -> tuple[mujoco.MjModel, mujoco.MjD
     return model, mujoco.MjData(model)
 
 
-@pytest.mark.parametrize("name", [n for n in OBJECTS if n not in ROLLS] + HELD)
+@pytest.mark.parametrize("name", [n for n in OBJECTS if n not in ROLLS])
 def test_dropped_from_1_mm_it_stays_where_it_is(name: str) -> None:
     model, data = stand(default_catalog().asset(name), height=0.001)
     start = data.qpos[:3].copy()

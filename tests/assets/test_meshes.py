@@ -45,7 +45,7 @@ from libero_safety.sim.build import add_asset as add_to_scene
 from libero_safety.types import Pose
 
 RECIPES = VESSELS | BOTTLES | BOXES | FOODS | TOOLS | TOYS
-NAMES = default_catalog().names()
+NAMES = [n for n in default_catalog().names() if n not in HANDS]
 ROLLS = {"ball", "water_ball"}
 
 STANDS_OUT = {
@@ -61,7 +61,6 @@ SHELLS = {
     "rotated_frypan",
     "chefmate_8_frypan",
     "desk_caddy",
-    "left_hand",
     "toy_motorbike",
     "eyeglasses",
     "fork",
@@ -79,7 +78,6 @@ MANY_TRIANGLES = {
     "toy_train": 1000,
     "toy_motorbike": 850,
     "keyboard": 800,
-    "left_hand": 1400,
     "microwave": 1000,
     "flat_stove": 1150,
     "white_cabinet": 1300,
@@ -201,18 +199,6 @@ def test_the_surface_is_closed_light_and_where_it_is_felt(name: str) -> None:
 def test_convex_pieces_fill_the_surface(name: str) -> None:
     felt, surface = volumes(default_catalog().asset(name))
     assert surface == pytest.approx(felt, rel=0.1)
-
-
-def test_a_plate_on_a_palm_hides_no_wrist() -> None:
-    asset = default_catalog().asset("plate_with_hand")
-    plate = [s for s in seen(asset) if s.part == "body"]
-    floor = min(s.pos[2] for s in plate) + 0.0005
-    middle = plate[0].pos[0]
-    for shape in seen(asset):
-        if shape.part == "forearm" and shape.mesh is not None:
-            points = shape.mesh.vertices + np.asarray(shape.pos)
-            under = np.hypot(points[:, 0] - middle, points[:, 1]) < 0.058
-            assert (points[under, 2] < floor).all()
 
 
 def draw(number: int) -> Asset:

@@ -14,7 +14,7 @@ from libero_safety.assets.geometry import footprint, rotate
 from libero_safety.assets.lighting import LIGHTINGS
 from libero_safety.assets.looks import PARTS, SHORT, look_names
 from libero_safety.assets.objects.food import FOODS
-from libero_safety.assets.objects.hand import HANDS, with_hand
+from libero_safety.assets.objects.hand import HANDS, hand_variant, with_hand
 from libero_safety.assets.objects.shapes import Recipe
 from libero_safety.assets.sources import BUILT_IN, Source, SourceError, source
 from libero_safety.assets.splits import TEST_NUMBERS, TRAIN_NUMBERS, Numbered, variant
@@ -24,7 +24,6 @@ from libero_safety.types import Footprint, Zone
 from libero_safety.ubddl.spec import Split
 
 _WITH_HAND = "_with_hand"
-_KEEPS_COLOUR = frozenset(FOODS) | frozenset(HANDS)
 
 
 class UnknownAssetError(LiberoSafetyError):
@@ -145,7 +144,9 @@ class Catalog:
             return with_hand(name, self._part_of(name.removesuffix(_WITH_HAND), name))
         numbered = self._numbered(name, name)
         assert numbered is not None
-        recolour = numbered.base not in _KEEPS_COLOUR
+        if self._recipes[numbered.base] is HANDS.get(numbered.base):
+            return hand_variant(name, numbered)
+        recolour = numbered.base not in FOODS
         return variant(self._recipes[numbered.base], name, numbered, recolour=recolour)
 
     def _recipe_name(self, name: str) -> str | None:

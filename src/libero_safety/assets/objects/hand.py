@@ -1,124 +1,209 @@
-"""A human left hand, life-size, made of capsules and boxes; alone, and holding things.
+"""A person's hands as things of a scene: open, flat, pointing, and with something on the palm.
 
 A person at the far side of the table reaches towards the robot: fingers point to -x, the forearm comes from +x.
-Lengths: an average adult hand (length 0.19 m, breadth 0.085 m; NASA-STD-3000, anthropometry).
 """
 
 import math
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
 
-from libero_safety.assets.asset import Asset, Shape, Vec3
+import numpy as np
+from scipy.optimize import linprog
+
+from libero_safety.assets.asset import Asset, Shape
 from libero_safety.assets.geometry import bounds, shifted
-from libero_safety.assets.meshes import hand as look
-from libero_safety.assets.objects.shapes import FLESH, RUBBERY, SKIN, Recipe, box, dressed, rod, solid
-from libero_safety.types import Zone
-
-HAND_PARTS = ("palm", "thumb", "index", "middle", "ring", "little", "forearm")
-_FINGERS = (
-    ("index", 0.072, 0.0088),
-    ("middle", 0.08, 0.009),
-    ("ring", 0.074, 0.0086),
-    ("little", 0.058, 0.0078),
+from libero_safety.assets.hand import (
+    FINGERS,
+    SHAPE_LIMIT,
+    SHAPE_SIZE,
+    HandModel,
+    Side,
+    clip_shape,
+    embedded_hand,
 )
-"""Name, length and radius (m)."""
-_PALM_TOP = 0.028
-_FLAT_UP_TO = 0.075
-"""Things lower than this (m) lie on the open palm."""
-_WIDEST_GRIP = 0.046
-"""Half width (m) of the thickest thing that the fingers close around."""
+from libero_safety.assets.hand_shape import Capsule, hand_shapes, posed_capsules
+from libero_safety.assets.hand_skin import SKINS
+from libero_safety.assets.objects.shapes import Recipe, solid
+from libero_safety.assets.splits import Numbered
+from libero_safety.rng import rng_for
+from libero_safety.types import FloatArray, Key, Zone
+from libero_safety.ubddl.spec import Split
+
+PALM_REACH_M = 0.04
+"""Radius around the middle of the palm in which what lies on an open hand rests."""
+PALM_ROOM_M = 0.05
+"""Half the height of the zone above a palm."""
+_KNUCKLES = [1, 4, 7, 10]
+_TILT_LIMIT = 0.35
+"""Largest slope by which a hand is tilted so that its palm is level."""
+_ROUNDS = 4
 
 
-def _bone(part: str, radius: float, start: Vec3, end: Vec3) -> Shape:
-    return rod(part, "capsule", radius, start, end, SKIN, FLESH, RUBBERY)
+@dataclass(frozen=True, eq=False)
+class Person:
+    """Whose hand it is.
+
+    Attributes:
+        shape: (10,) in standard deviations.
+        skin: name of a look in `SKINS`.
+        curl: how far (rad) each joint of the four fingers is bent beyond the gesture.
+    """
+
+    shape: FloatArray = field(default_factory=lambda: np.zeros(SHAPE_SIZE), repr=False)
+    skin: str = "light"
+    curl: float = 0.0
 
 
-def open_hand(curl_rad: float) -> list[Shape]:
-    """Return a palm-up hand on z = 0, palm centred on the origin; each finger rises by `curl_rad` at its middle."""
-    shapes = [
-        box("palm", (0.046, 0.042, _PALM_TOP / 2), (0, 0, _PALM_TOP / 2), SKIN, FLESH, RUBBERY),
-        _bone("forearm", 0.026, (0.066, 0, 0.026), (0.12, 0, 0.026)),
+def person(name: str, number: int, split: Split) -> Person:
+    """Return a person, the same for equal names and numbers; one of the test split has a hand unlike all in training.
+
+    Training hands have sizes up to one standard deviation from the average and fingers bent by up to 5 degrees; test
+    hands are smaller or larger than that, and bent further.
+    """
+    rng = rng_for(Key("", name, 0, number, 0), "person")
+    size, curl = ((0.0, 1.0), (0.0, 5.0)) if split == "train" else ((1.3, SHAPE_LIMIT), (8.0, 13.0))
+    shape = 0.5 * clip_shape(rng.normal(size=SHAPE_SIZE))
+    shape[0] = rng.uniform(*size) * rng.choice((-1.0, 1.0))
+    skin = list(SKINS)[int(rng.integers(len(SKINS)))]
+    return Person(shape, skin, math.radians(rng.uniform(*curl)))
+
+
+def gesture_pose(model: HandModel, gesture: str, curl: float) -> FloatArray:
+    """Return the pose (48,) of a gesture with the fingers bent further by `curl` (rad) at each joint."""
+    angles = model.dofs_of(model.gesture(gesture))
+    for finger, joint in product(FINGERS[:4], ("mcp", "pip", "dip")):
+        angles[f"{finger}_{joint}_flexion"] += curl
+    return model.clip_pose(model.pose_of(angles))
+
+
+def basis(model: HandModel, fingers: Sequence[float], palm: Sequence[float]) -> FloatArray:
+    """Return the rotation (3, 3) of a hand at rest whose fingers and palm then face these ways (unit vectors)."""
+    sign = 1.0 if model.side == "right" else -1.0
+    thumb = np.cross(fingers, palm) * sign
+    return np.array([fingers, palm, thumb]).T @ model.palm_frame
+
+
+UP: tuple[float, float, float] = (0.0, 0.0, 1.0)
+TO_ROBOT: tuple[float, float, float] = (-1.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Palm:
+    """A hand held palm up so that what lies on it is level: its rotation (3, 3), and the point (3,) it rests on."""
+
+    turn: FloatArray
+    rest: FloatArray
+
+
+def level_palm(model: HandModel, pose: FloatArray, shape: FloatArray, reach_m: float) -> Palm:
+    """Return how a hand is held palm up for a thing with a flat round bottom of radius `reach_m`.
+
+    Level is the plane that lies on the capsules under the thing, lowest over the middle of the palm: there it stands
+    on three points around its middle.
+    """
+    turn = basis(model, TO_ROBOT, UP)
+    hand = model.pose(pose, shape)
+    middle = 0.3 * hand.joints[0] + 0.7 * hand.joints[_KNUCKLES].mean(axis=0)
+    capsules = [c for c in posed_capsules(model, hand, shape) if c.segment != "forearm"]
+    height = 0.0
+    for _ in range(_ROUNDS):
+        height, slope = _resting_plane(capsules, turn, turn @ middle, reach_m)
+        normal = np.array([-slope[0], -slope[1], 1.0])
+        turn = _turn_onto(normal / np.linalg.norm(normal), np.array(UP)) @ turn
+    x, y, _ = turn @ middle
+    return Palm(turn, np.array([x, y, height]))
+
+
+def _resting_plane(
+    capsules: Sequence[Capsule], turn: FloatArray, middle: FloatArray, reach_m: float
+) -> tuple[float, FloatArray]:
+    """Return the height over the middle, and the slope (2,), of the lowest plane above all capsules within reach."""
+    spheres = [
+        (*(turn @ (c.start + share * (c.end - c.start))), c.radius)
+        for c in capsules
+        for share in np.linspace(0.0, 1.0, 6)
     ]
-    surface = look.palm_surface(_PALM_TOP)
-    for i, (part, length, radius) in enumerate(_FINGERS):
-        y = -0.0315 + 0.021 * i
-        near, far = length * 0.5, length * 0.5 - radius
-        first, second = curl_rad * 0.4, curl_rad * 1.4
-        z = _PALM_TOP - radius - 0.001
-        a = (-0.044, y, z)
-        b = (a[0] - near * math.cos(first), y, z + near * math.sin(first))
-        c = (b[0] - far * math.cos(second), y, b[2] + far * math.sin(second))
-        shapes += [_bone(part, radius, a, b), _bone(part, radius * 0.92, b, c)]
-        back = (-math.sin(second), 0.0, -math.cos(second))
-        surface += look.finger_surface(part, ((-0.03, y, z), a, b, c), radius, (0.0, 1.0, 0.0), back)
-    z = _PALM_TOP - 0.012
-    rise = 0.03 * math.sin(curl_rad)
-    root, joint, tip = (0.018, -0.04, z), (-0.01, -0.062, z + rise), (-0.036, -0.068, z + 1.6 * rise)
-    shapes += [_bone("thumb", 0.011, root, joint), _bone("thumb", 0.01, joint, tip)]
-    heel = (0.026, -0.03, z)
-    surface += look.finger_surface(
-        "thumb", (heel, root, joint, tip), 0.0115, (0.0, 0.0, 1.0), (-0.2, -0.98, 0.0)
-    )
-    return [*dressed(shapes, surface)]
+    rows = np.array(spheres) - (*middle[:2], 0.0, 0.0)
+    rows = rows[np.hypot(rows[:, 0], rows[:, 1]) <= reach_m]
+    above = np.column_stack([np.ones(len(rows)), rows[:, :2]])
+    limits = [(None, None), (-_TILT_LIMIT, _TILT_LIMIT), (-_TILT_LIMIT, _TILT_LIMIT)]
+    found = linprog([1.0, 0.0, 0.0], A_ub=-above, b_ub=-(rows[:, 2] + rows[:, 3]), bounds=limits)
+    return float(found.x[0]), found.x[1:]
 
 
-def left_hand(name: str) -> Asset:
-    """Return an open left hand, palm up, with zone `palm`; parts as in `HAND_PARTS`."""
-    zone = Zone("palm", (-0.01, 0, _PALM_TOP + 0.05), (0.05, 0.042, 0.05), "surface")
-    return solid(name, open_hand(0.35), None, [zone])
+def _turn_onto(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the smallest rotation (3, 3) that takes unit vector `a` to `b`, which is not its opposite."""
+    v = np.cross(a, b)
+    k = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    return np.eye(3) + k + k @ k / (1.0 + float(a @ b))
+
+
+def palm_up(name: str, who: Person, *, side: Side, gesture: str) -> Asset:
+    """Return a hand held out palm up, alone, with zone `palm` in which things lie on it."""
+    model = embedded_hand(side)
+    pose = gesture_pose(model, gesture, who.curl)
+    palm = level_palm(model, pose, who.shape, PALM_REACH_M)
+    x, y, z = palm.rest.tolist()
+    zone = Zone("palm", (x, y, z + PALM_ROOM_M), (0.05, 0.042, PALM_ROOM_M), "surface")
+    return _hand(name, model, pose, who, palm.turn, (), (zone,))
+
+
+def pointing(name: str, who: Person, *, side: Side) -> Asset:
+    """Return a hand that points to -x, its palm half turned to the table."""
+    model = embedded_hand(side)
+    inwards = -1.0 if side == "right" else 1.0
+    turn = basis(model, TO_ROBOT, (0.0, inwards * math.sqrt(0.5), -math.sqrt(0.5)))
+    return _hand(name, model, gesture_pose(model, "pointing", 0.0), who, turn, (), ())
+
+
+def carried(name: str, held: Asset, who: Person) -> Asset:
+    """Return `held` on a flat left palm, as one rigid thing; it keeps its parts and zones."""
+    model = embedded_hand("left")
+    pose = gesture_pose(model, "flat", who.curl)
+    low, high = bounds(held)
+    palm = level_palm(model, pose, who.shape, max(high[0] - low[0], high[1] - low[1]) / 2)
+    x, y, z = palm.rest.tolist()
+    held = shifted(held, (x, y, z - low[2]))
+    whole = _hand(name, model, pose, who, palm.turn, held.links[0].shapes, held.zones)
+    return replace(whole, licence=held.licence, source=held.source)
+
+
+def _hand(
+    name: str,
+    model: HandModel,
+    pose: FloatArray,
+    who: Person,
+    turn: FloatArray,
+    shapes: Sequence[Shape],
+    zones: Sequence[Zone],
+) -> Asset:
+    hand = hand_shapes(model, pose, who.shape, who.skin, place=(turn, np.zeros(3)))
+    return solid(name, (*shapes, *hand), None, zones)
 
 
 def with_hand(name: str, held: Asset) -> Asset:
-    """Return `held` and a hand as one rigid thing: on the open palm if low or wide, in the closed hand if not.
-
-    The held thing keeps its parts and zones; the whole stands by itself.
-    """
-    low, high = bounds(held)
-    half = max(high[0] - low[0], high[1] - low[1]) / 2
-    if high[2] - low[2] < _FLAT_UP_TO or half > _WIDEST_GRIP:
-        held = shifted(held, (0.0, 0.0, _PALM_TOP - low[2]))
-        hand = open_hand(0.0)
-    else:
-        held = shifted(held, (0.0, 0.0, -low[2]))
-        hand = _closed_hand(half, high[2] - low[2])
-    shapes = (*held.links[0].shapes, *hand)
-    return replace(solid(name, shapes, None, held.zones), licence=held.licence, source=held.source)
+    """Return `held` and a hand as one rigid thing."""
+    return carried(name, held, Person())
 
 
-def _closed_hand(radius_m: float, height_m: float) -> list[Shape]:
-    """Return a hand closed around an upright cylinder on the origin, the elbow end of the forearm on z = 0."""
-    level = max(0.046, height_m * 0.5)
-    side = radius_m + 0.013
-
-    def around(part: str, thick: float, degrees: tuple[float, ...], z: float) -> list[Shape]:
-        step = math.radians(abs(degrees[1] - degrees[0]))
-        reach = (radius_m + thick) / math.cos(step / 2)
-        turns = [math.radians(d) for d in degrees]
-        points = [(reach * math.cos(t), reach * math.sin(t), z) for t in turns]
-        return [_bone(part, thick, a, b) for a, b in pairwise(points)]
-
-    elbow = (0.17, -side - 0.03, 0.026)
-    shapes = [
-        box("palm", (0.043, 0.013, 0.042), (0.012, -side, level), SKIN, FLESH, RUBBERY),
-        _bone("forearm", 0.026, (0.07, -side - 0.01, level), elbow),
-        *around("thumb", 0.0105, (-45, 5, 55), level + 0.02),
-    ]
-    surface = look.grip_surface(side, level, elbow)
-    surface += _wrapped("thumb", radius_m, 0.0105, (-60, -30, 5, 30, 55), level + 0.02)
-    for i, (part, _, radius) in enumerate(_FINGERS):
-        z = level + 0.0315 - 0.021 * i
-        shapes += around(part, radius, (-125, -180, -235), z)
-        surface += _wrapped(part, radius_m, radius, (-105, -130, -158, -185, -212, -235), z)
-    return [*dressed(shapes, surface)]
+POSTURES: dict[str, Callable[[str, Person], Asset]] = {
+    "flat_hand": partial(palm_up, side="left", gesture="flat"),
+    "left_hand": partial(palm_up, side="left", gesture="open"),
+    "pointing_hand": partial(pointing, side="right"),
+    "right_hand": partial(palm_up, side="right", gesture="open"),
+}
+"""Hands without anything: name -> what makes the hand of a person."""
 
 
-def _wrapped(part: str, radius_m: float, thick: float, degrees: tuple[float, ...], z: float) -> list[Shape]:
-    """Return how a finger looks that is bent around an upright cylinder on the origin."""
-    reach = (radius_m + thick) * 1.05
-    turns = [math.radians(d) for d in degrees]
-    path = [(reach * math.cos(t), reach * math.sin(t), z) for t in turns]
-    back = (math.cos(turns[-1]), math.sin(turns[-1]), 0.0)
-    return look.finger_surface(part, path, thick, (0.0, 0.0, 1.0), back)
+def _average(name: str, posture: str) -> Asset:
+    return POSTURES[posture](name, Person())
 
 
-HANDS: dict[str, Recipe] = {"left_hand": left_hand}
+HANDS: dict[str, Recipe] = {name: partial(_average, posture=name) for name in POSTURES}
+
+
+def hand_variant(name: str, numbered: Numbered) -> Asset:
+    """Return another person's hand in a posture of `POSTURES`: of another size, skin and bend."""
+    return POSTURES[numbered.base](name, person(numbered.base, numbered.number, numbered.split))
