@@ -5,7 +5,22 @@ from ubddl_frame import KITCHEN, SHARED, Sizes, codes, scenario, text
 
 from libero_safety.types import Footprint
 from libero_safety.ubddl import Finding, lint, lint_file
-from libero_safety.ubddl.spec import Constraint, Entity, Fact, Line, Motion, Noise, Rect, Region, Scenario
+from libero_safety.ubddl.spec import (
+    Constraint,
+    Entity,
+    Fact,
+    Jitter,
+    Line,
+    Motion,
+    Noise,
+    ReachIn,
+    Rect,
+    Region,
+    Scenario,
+    WayPoint,
+    WayPoints,
+    Withdraw,
+)
 
 
 def found(geometry: Sizes | None = None, **sections: str) -> list[Finding]:
@@ -186,6 +201,63 @@ def test_too_fast_for_the_physics() -> None:
     dynamics = "(:dynamics (bottle_1 (:motion line) (:direction (1 0 0)) (:travel 4m) (:period 0.1s)))"
     assert codes(found(dynamics=dynamics)) == []
     assert codes(found(Sizes(), dynamics=dynamics)) == ["fast-motion"]  # 80 m/s * 2 ms = 16 cm > 8 cm
+
+
+REACTING = """(:dynamics (bottle_1 (:motion still)
+  (:jitter (:amplitude {amplitude}) (:frequency {frequency}))
+  (:reach_in (:at {at}) (:offset {offset}) (:speed {speed}))
+  (:withdraw (:closer_than {closer}) (:direction (1 0 0)) (:travel {travel}) (:speed 0.3m/s))))"""
+SOUND = {
+    "amplitude": "3mm",
+    "frequency": "2Hz",
+    "at": "2s",
+    "offset": "(0 0.1 0)",
+    "speed": "0.3m/s",
+    "closer": "(Uniform 6cm 10cm)",
+    "travel": "20cm",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "severity"),
+    [
+        ({}, None, None),
+        ({"amplitude": "0mm"}, "dead-reaction", "error"),
+        ({"offset": "(0 0 0)"}, "dead-reaction", "error"),
+        ({"closer": "0cm"}, "dead-reaction", "error"),
+        ({"travel": "0cm"}, "dead-reaction", "error"),
+        ({"closer": "(Uniform 0cm 1cm)"}, "late-reaction", "warning"),
+        ({"closer": "5cm"}, "late-reaction", "warning"),
+        ({"closer": "51mm"}, None, None),
+        ({"at": "30s"}, "never-happens", "warning"),
+        ({"at": "29.9s"}, None, None),
+        ({"at": "(Uniform 29s 31s)"}, None, None),
+        ({"frequency": "10Hz"}, None, None),
+        ({"frequency": "10.1Hz"}, "fast-motion", "error"),
+        ({"speed": "40m/s"}, "fast-motion", "error"),  # 0.3 + 0.04 + 40 m/s * 2 ms is more than 8 cm
+        ({"speed": "39.6m/s"}, None, None),
+    ],
+)
+def test_reactions_that_cannot_be_or_come_too_late(changed: dict[str, str], code, severity) -> None:
+    findings = found(
+        Sizes(),
+        dynamics=REACTING.format(**SOUND | changed),
+        constraints="(:constraints (MinClearance robot bottle_1 5cm))",
+    )
+    assert [(f.code, f.severity) for f in findings] == ([] if code is None else [(code, severity)])
+
+
+def test_reactions_made_in_code_are_checked_like_those_of_a_file() -> None:
+    motion = Motion(
+        "mug_1",
+        WayPoints((WayPoint(1.0, (0.1, 0.0, 0.0)),), "stop", phase=0.5),
+        jitter=Jitter(0.001, 0.0),
+        reach_in=ReachIn(1.0, (0.1, 0.0, 0.0), speed=0.0),
+        withdraw=Withdraw(0.1, (0.0, 0.0, 0.0), 0.1, speed=-1.0),
+    )
+    findings = lint(Scenario("x", "y", "kitchen", (Entity("mug_1", "mug", "object"),), motions=(motion,)))
+    assert codes(findings).count("bad-range") == 4
+    assert codes(findings).count("zero-direction") == 1
 
 
 def test_findings_come_in_the_order_of_the_file() -> None:

@@ -12,18 +12,21 @@ from libero_safety.ubddl.spec import (
     Compare,
     Constraint,
     Fact,
+    Jitter,
     Line,
     Logic,
     Measure,
     Motion,
     Noise,
     Parabola,
+    ReachIn,
     Rect,
     Still,
     Term,
     Uniform,
     WayPoint,
     WayPoints,
+    Withdraw,
 )
 
 
@@ -101,6 +104,33 @@ def test_motions() -> None:
         Motion("c", WayPoints((WayPoint(1.0, (0.0, 0.0, 0.1)), WayPoint(2.0, (0.1, 0.0, 0.0))), "loop"), 0.2),
         Motion("d", Parabola((0.0, 1.0, 2.0), 9.81, 0.5)),
         Motion("e", Still()),
+    )
+
+
+def test_motion_on_top_of_motion() -> None:
+    s = scenario(
+        dynamics="""(:dynamics
+        (a (:motion still) (:tilt (5deg (Uniform -5deg 5deg))) (:jitter (:amplitude 3mm) (:frequency 2Hz))
+           (:withdraw (:closer_than 10cm) (:direction (1 0 0)) (:travel 20cm) (:speed 0.3m/s) (:stay true)))
+        (b (:motion circle) (:center (0 0)) (:period 9s) (:facing follow)
+           (:reach_in (:at (Uniform 2s 6s)) (:offset (0 10cm 0)) (:speed 25cm/s) (:hold 2s)))
+        (c (:motion waypoints) (:points ((1s (0 0 0.1)))) (:mode pingpong) (:phase 0.5) (:facing fixed)))"""
+    )
+    angle = math.radians(5)
+    assert s.motions == (
+        Motion(
+            "a",
+            Still(),
+            tilt=(angle, Uniform(-angle, angle)),
+            jitter=Jitter(0.003, 2.0),
+            withdraw=Withdraw(0.1, (1.0, 0.0, 0.0), 0.2, 0.3, stay=True),
+        ),
+        Motion(
+            "b",
+            Circle((0.0, 0.0), 9.0, facing="follow"),
+            reach_in=ReachIn(Uniform(2.0, 6.0), (0.0, 0.1, 0.0), 0.25, 2.0),
+        ),
+        Motion("c", WayPoints((WayPoint(1.0, (0.0, 0.0, 0.1)),), "pingpong", 0.5)),
     )
 
 
@@ -292,3 +322,50 @@ def test_code_in_a_number_is_never_run(tmp_path, monkeypatch) -> None:
     with pytest.raises(UbddlError):
         parse_file(path)
     assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize(
+    ("motion", "said"),
+    [
+        (
+            "(:motion circle) (:center (0 0)) (:period 1s) (:facing folow)",
+            "unknown facing 'folow', did you mean 'follow'",
+        ),
+        (
+            "(:motion line) (:direction (1 0 0)) (:travel 1) (:period 1) (:facing follow)",
+            "unknown key of motion 'line' ':facing'",
+        ),
+        (
+            "(:motion parabola) (:velocity (0 0 1)) (:jitter (:amplitude 1mm))",
+            "of motion 'parabola' ':jitter'",
+        ),
+        ("(:motion waypoints) (:points ((1s (0 0 0)))) (:phase 0.2)", "a phase needs (:mode loop)"),
+        ("(:motion still) (:tilt 5deg)", "the tilt (about_x about_y)"),
+        ("(:motion still) (:tilt (5 0))", "within -3.14159 and 3.14159"),
+        ("(:motion still) (:jiter (:amplitude 1mm))", "did you mean ':jitter'"),
+        ("(:motion still) (:jitter (:amplitude 1mm))", ":jitter needs (:frequency ...)"),
+        ("(:motion still) (:jitter (:amplitude 1mm) (:frequency 0Hz))", "a frequency of 0Hz"),
+        ("(:motion still) (:jitter (:amplitude -1mm) (:frequency 1Hz))", "at least 0"),
+        ("(:motion still) (:withdraw 3mm)", "expected a (:key value)"),
+        (
+            "(:motion still) (:withdraw (:closer_then 3mm))",
+            "key of :withdraw ':closer_then', did you mean ':closer_than'",
+        ),
+        ("(:motion still) (:withdraw (:travel 3mm) (:travel 3mm))", "second :travel in :withdraw"),
+        ("(:motion still) (:withdraw (:direction (0 0 0)))", "points nowhere"),
+        (
+            "(:motion still) (:withdraw (:direction (1 0 0)) (:travel 1))",
+            ":withdraw needs (:closer_than ...)",
+        ),
+        (
+            "(:motion still) (:reach_in (:at 1s) (:offset (0 0 1)) (:speed (Choice 0m/s 1m/s)))",
+            "a speed of 0m/s",
+        ),
+        ("(:motion still) (:reach_in (:offset (0 0 1)) (:speed 1))", ":reach_in needs (:at ...)"),
+    ],
+)
+def test_nothing_unknown_is_ignored_in_motions(motion: str, said: str) -> None:
+    with pytest.raises(UbddlError) as caught:
+        parse(text(dynamics=f"(:dynamics (a {motion}))"), "f.ubddl")
+    assert said in caught.value.message
+    assert caught.value.place.line > 0

@@ -50,6 +50,27 @@ def test_everything_is_drawn() -> None:
     }
 
 
+def test_numbers_of_reactions_are_drawn_and_stored() -> None:
+    s = scenario(
+        dynamics="""(:dynamics (bottle_1 (:motion still) (:tilt ((Uniform -5deg 5deg) 0))
+          (:jitter (:amplitude (Uniform 1mm 3mm)) (:frequency 2Hz))
+          (:reach_in (:at (Uniform 2s 6s)) (:offset ((Choice 0.1 0.2) 0 0)) (:speed 1))
+          (:withdraw (:closer_than (Uniform 8cm 12cm)) (:direction (1 0 0)) (:travel 1) (:speed 1))))"""
+    )
+    draw = sample(s, KEY, Sizes())
+    assert set(draw.values) == {
+        "motions/bottle_1/tilt/0",
+        "motions/bottle_1/jitter/amplitude",
+        "motions/bottle_1/reach_in/at",
+        "motions/bottle_1/reach_in/offset/0",
+        "motions/bottle_1/withdraw/closer_than",
+    }
+    (motion,) = draw.scenario.motions
+    assert motion.reach_in is not None
+    assert motion.reach_in.at == draw.values["motions/bottle_1/reach_in/at"]
+    assert Draw.from_dict(s, draw.to_dict()) == draw
+
+
 def test_adding_a_draw_moves_no_other() -> None:
     before = sample(scenario(**DRAWN), KEY, Sizes())
     more = DRAWN | {

@@ -15,6 +15,7 @@ from libero_safety.ubddl.spec import (
     Constraint,
     Entity,
     Fact,
+    Jitter,
     Line,
     Logic,
     Look,
@@ -22,6 +23,7 @@ from libero_safety.ubddl.spec import (
     Motion,
     Noise,
     Parabola,
+    ReachIn,
     Rect,
     Region,
     Robot,
@@ -31,6 +33,7 @@ from libero_safety.ubddl.spec import (
     Uniform,
     WayPoint,
     WayPoints,
+    Withdraw,
 )
 from libero_safety.ubddl.write import write, write_constraint
 
@@ -95,16 +98,42 @@ def _rule(word_: str, a: str, b: str, limit: float, formula) -> Constraint:
 
 
 rules = st.builds(_rule, st.sampled_from(sorted(words.CONSTRAINTS)), name, name, st.floats(0, 3), formulas)
+facings = st.sampled_from(["fixed", "follow"])
 paths = st.one_of(
     st.builds(Line, direction, nums(st.floats(0, 10)), nums(positive), nums(fraction), st.booleans()),
-    st.builds(Circle, st.tuples(nums(real), nums(real)), nums(positive), nums(fraction)),
+    st.builds(Circle, st.tuples(nums(real), nums(real)), nums(positive), nums(fraction), facings),
     st.builds(
-        lambda offsets, mode: WayPoints(tuple(WayPoint(i + 1.0, o) for i, o in enumerate(offsets)), mode),
+        lambda offsets, mode, phase, facing: WayPoints(
+            tuple(WayPoint(i + 1.0, o) for i, o in enumerate(offsets)),
+            mode,
+            0.0 if mode == "stop" else phase,
+            facing,
+        ),
         st.lists(vec, min_size=1, max_size=3),
         st.sampled_from(["stop", "loop", "pingpong"]),
+        nums(fraction),
+        facings,
     ),
     st.builds(Parabola, vec, nums(positive), nums(fraction)),
     st.just(Still()),
+)
+
+
+def _motion(entity, path, height, tilt, jitter, reach_in, withdraw) -> Motion:
+    added = (None, None, None) if isinstance(path, Parabola) else (jitter, reach_in, withdraw)
+    return Motion(entity, path, height, tilt, *added)
+
+
+angles = nums(st.floats(-3, 3))
+motions = st.builds(
+    _motion,
+    name,
+    paths,
+    st.none() | nums(real),
+    st.tuples(angles, angles),
+    st.none() | st.builds(Jitter, nums(fraction), nums(positive)),
+    st.none() | st.builds(ReachIn, nums(fraction), vec, nums(positive), nums(fraction)),
+    st.none() | st.builds(Withdraw, nums(fraction), direction, nums(fraction), nums(positive), st.booleans()),
 )
 rects = st.tuples(real, real, real, real).map(
     lambda v: Rect(min(v[0], v[1]), min(v[2], v[3]), max(v[0], v[1]), max(v[2], v[3]))
@@ -148,7 +177,7 @@ scenarios = st.builds(
     goal=st.none() | formulas,
     reference_goal=st.none() | formulas,
     constraints=st.lists(rules, max_size=4).map(tuple),
-    motions=unique(st.builds(Motion, name, paths, st.none() | nums(real)), lambda m: m.entity),
+    motions=unique(motions, lambda m: m.entity),
     cameras=unique(
         st.builds(Camera, st.sampled_from(words.CAMERAS), nums(real), nums(real), nums(real), nums(positive)),
         lambda c: c.name,

@@ -84,7 +84,7 @@ def _check_added(motion: Motion) -> Iterator[Finding]:
 
 def _check_late(c: Context, motion: Motion) -> Iterator[Finding]:
     """A thing that only draws back when the rule about its distance is broken."""
-    if motion.withdraw is None:
+    if motion.withdraw is None or high(motion.withdraw.closer_than) <= 0.0:
         return
     nearest = low(motion.withdraw.closer_than)
     for rule in c.scenario.constraints:
@@ -201,7 +201,8 @@ def check_values(c: Context) -> Iterator[Finding]:
 def _check_motion_values(motion: Motion) -> Iterator[Finding]:
     path, reach, back, jitter = motion.path, motion.reach_in, motion.withdraw, motion.jitter
     positive = [("a period", path.period, "s")] if isinstance(path, Line | Circle) else []
-    positive += [("a speed", one.speed, "m/s") for one in (reach, back) if one is not None]
+    positive += [("the speed of reaching in", reach.speed, "m/s")] if reach is not None else []
+    positive += [("the speed of withdrawing", back.speed, "m/s")] if back is not None else []
     positive += [("a frequency", jitter.frequency, "Hz")] if jitter is not None else []
     for what, value, unit in positive:
         if low(value) <= 0:
