@@ -352,7 +352,7 @@ def test_code_in_a_number_is_never_run(tmp_path, monkeypatch) -> None:
             "key of :withdraw ':closer_then', did you mean ':closer_than'",
         ),
         ("(:motion still) (:withdraw (:travel 3mm) (:travel 3mm))", "second :travel in :withdraw"),
-        ("(:motion still) (:withdraw (:direction (0 0 0)))", "points nowhere"),
+        ("(:motion still) (:withdraw (:closer_than 1) (:direction (0 0 0)))", "points nowhere"),
         (
             "(:motion still) (:withdraw (:direction (1 0 0)) (:travel 1))",
             ":withdraw needs (:closer_than ...)",
