@@ -117,6 +117,8 @@ class HandModel:
         joint_dirs: (16, 3, 10) metres per standard deviation.
         pose_dirs: (v, 3, 135) corrections per entry of (rotation - identity) of joints 1 to 15, or None.
         nails: (f,) which faces are finger nails.
+        mean_pose: (45,) of the fingers, to which poses that are stored relative to it have to be added.
+        source: where the numbers are from.
     """
 
     side: Side
@@ -128,7 +130,8 @@ class HandModel:
     joint_dirs: FloatArray = field(repr=False)
     pose_dirs: FloatArray | None = field(repr=False)
     nails: NDArray[np.bool_] = field(repr=False)
-    source: str = "MakeHuman (CC0-1.0)"
+    mean_pose: FloatArray = field(repr=False)
+    source: str
 
     def rest(self, shape: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
         """Return vertices (v, 3) and joints (16, 3) of the flat hand with a shape, the wrist on the origin."""
@@ -180,6 +183,7 @@ class HandModel:
             joints=self.joints * flip,
             joint_dirs=self.joint_dirs * flip[:, None],
             pose_dirs=turned,
+            mean_pose=mirrored_pose(self.mean_pose),
         )
 
     @cached_property
@@ -262,6 +266,11 @@ class HandModel:
         return self.pose_of({dof: math.radians(deg) for dof, deg in GESTURES[name].items()})
 
 
+def mirrored_pose(pose: ArrayLike) -> FloatArray:
+    """Return the pose, whole or of the fingers only, of which the other hand is the mirror image of this one."""
+    return (np.asarray(pose, dtype=np.float64).reshape(-1, 3) * (1.0, -1.0, -1.0)).ravel()
+
+
 def clip_shape(shape: ArrayLike) -> FloatArray:
     """Return the shape (10,) with every coefficient within `SHAPE_LIMIT`."""
     return np.clip(_numbers(shape, SHAPE_SIZE, "shape"), -SHAPE_LIMIT, SHAPE_LIMIT)
@@ -287,6 +296,8 @@ def embedded_hand(side: Side = "right") -> HandModel:
         arrays["joint_dirs"].astype(np.float64),
         None,
         np.unpackbits(arrays["nails"], count=len(faces)).astype(bool),
+        np.zeros(45),
+        "MakeHuman (CC0-1.0)",
     )
 
 

@@ -60,7 +60,7 @@ DOME_M = 0.015
 _LAST_SECTION, _ROUND_FROM = 0.76, 0.81
 """Where the outline of the forearm is last measured, and where its end is rounded off, as shares of its length."""
 _SIDES = 28
-_SHADES = 16
+_SHADES, _STRIP = 12, 16
 _SLEEVE = (
     (SLEEVE_FROM, -0.002),
     (SLEEVE_FROM, 0.0012),
@@ -103,14 +103,10 @@ def hand_surface(
     turn, at = place
     vertices = hand.vertices @ turn.T + at
     normals = vertex_normals(vertices, model.faces)
-    bare = ~model.nails if look.nail else np.ones(len(model.faces), dtype=bool)
     if look.nail is None:
         vertices = vertices + GLOVE_M * normals
-    shade = palmarity(model)
-    flesh = _piece("hand", vertices, normals, model.faces[bare], shade)
-    out = [replace(seen("palm", flesh, _WHITE, finish="matte"), picture=_tones(look.back, look.palm))]
-    if look.nail and model.nails.any():
-        out.append(seen("palm", _piece("nails", vertices, normals, model.faces[model.nails]), look.nail))
+    flesh = MeshData("hand", vertices, model.faces, normals[model.faces], _on_tones(model))
+    out = [replace(seen("palm", flesh, _WHITE, finish="matte"), picture=_tones(look))]
     arm = forearm(model, hand)
     out.append(seen("forearm", arm.band(_SLEEVE, place, round_end=True), look.sleeve, finish="matte"))
     if look.nail is None:
@@ -153,26 +149,21 @@ def palmarity(model: HandModel) -> FloatArray:
 
 
 @cache
-def _tones(back: Rgba, palm: Rgba) -> Picture:
-    """Return a strip of colours from that of the back to that of the palm."""
+def _tones(look: Skin) -> Picture:
+    """Return a strip of colours from that of the back to that of the palm, and that of the nails behind it."""
     share = np.linspace(0.0, 1.0, _SHADES)[:, None]
-    row = np.array(back[:3]) * (1 - share) + np.array(palm[:3]) * share
+    row = np.array(look.back[:3]) * (1 - share) + np.array(look.palm[:3]) * share
+    row = np.vstack([row, np.tile((look.nail or look.back)[:3], (_STRIP - _SHADES, 1))])
     return Picture(np.tile(np.round(255 * row).astype(np.uint8)[None], (2, 1, 1)))
 
 
-def _piece(
-    name: str,
-    vertices: FloatArray,
-    normals: FloatArray,
-    faces: NDArray[np.int32],
-    shade: FloatArray | None = None,
-) -> MeshData:
-    uv = None
-    if shade is not None:
-        # From the middle of the first texel to that of the last: pictures repeat.
-        u = (0.5 + shade[faces] * (_SHADES - 1)) / _SHADES
-        uv = np.stack([u, np.full_like(u, 0.5)], axis=2)
-    return MeshData(name, vertices, faces, normals[faces], uv)
+@lru_cache(maxsize=8)
+def _on_tones(model: HandModel) -> FloatArray:
+    """Return where on the strip of `_tones` each corner of each face is, (f, 3, 2)."""
+    # Never at the ends of a range of colours: they would mix with the next one's.
+    along = (0.5 + palmarity(model)[model.faces] * (_SHADES - 1)) / _STRIP
+    along[model.nails] = (_SHADES + _STRIP) / (2 * _STRIP)
+    return np.stack([along, np.full_like(along, 0.5)], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
