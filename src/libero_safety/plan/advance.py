@@ -8,6 +8,7 @@ the simulator is asked. S. Quinlan, "Real-time modification of collision-free pa
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libero_safety.numba_cache import njit
 from libero_safety.sim.scene import IntArray
@@ -23,7 +24,8 @@ class Wrapping(NamedTuple):
     joint's frame in the frame before, at joint angle zero. `frame` (m,), `start`, `end` (m, 3), `radius` (m,):
     capsules, by frame; `first` (9,) where those of each frame begin. `ball` (8, 3), `ball_radius` (8,): balls
     that hold the capsules of a frame. `reach` (7, m): how far a capsule's points are from a joint's axis at most.
-    `centre` (n, 3), `rot` (n, 3, 3), `half` (n, 3): boxes, world. `limits` (m, n): smallest free distance,
+    `centre` (n, 3), `rot` (n, 3, 3), `half` (n, 3), `size` (n,): boxes, world, and the balls around them. `place` (n,):
+    the time at which a box is there, 0 for one that is always. `limits` (m, n): smallest free distance,
     `widest` (8, n) the largest of a frame. `own` (m, m) likewise among capsules, -inf where it does not matter.
     """
 
@@ -42,6 +44,8 @@ class Wrapping(NamedTuple):
     centre: FloatArray
     rot: FloatArray
     half: FloatArray
+    size: FloatArray
+    place: IntArray
     limits: FloatArray
     widest: FloatArray
     own: FloatArray
@@ -69,6 +73,15 @@ def _frames(w: Wrapping, q: FloatArray, pos: FloatArray, rot: FloatArray) -> Non
 def _place(pos: FloatArray, rot: FloatArray, point: FloatArray, out: FloatArray) -> None:
     for r in range(3):
         out[r] = pos[r] + rot[r, 0] * point[0] + rot[r, 1] * point[1] + rot[r, 2] * point[2]
+
+
+@njit
+def _apart(w: Wrapping, box: int, point: FloatArray) -> float:
+    """Return the distance of a point to the ball around a box; it may be negative."""
+    square = 0.0
+    for k in range(3):
+        square += (point[k] - w.centre[box, k]) ** 2
+    return square**0.5 - w.size[box]
 
 
 @njit
@@ -224,8 +237,8 @@ def _outside(
         for j in range(w.centre.shape[0]):
             if w.widest[f, j] == -np.inf:
                 continue
-            room = _point_box(w, j, balls[f]) - w.ball_radius[f] - w.widest[f, j]
-            if room > step * (fastest + bend * step / 2):
+            needed = w.ball_radius[f] + w.widest[f, j] + step * (fastest + bend * step / 2)
+            if _apart(w, j, balls[f]) > needed or _point_box(w, j, balls[f]) > needed:
                 continue
             for m in range(low, high):
                 if w.limits[m, j] == -np.inf:
@@ -319,3 +332,41 @@ def advance(w: Wrapping, rows: FloatArray, row: int, part: float, step_m: float)
             part += step
         row, part = row + 1, 0.0
     return row, 0.0, 0.0
+
+
+@njit
+def doubtful(w: Wrapping, q: FloatArray, places: NDArray[np.bool_]) -> bool:
+    """Mark the times at which something may be too near at joints `q`; return whether there is any.
+
+    What stands still, and the arm itself, count for the first.
+    """
+    pos, rot = np.empty((8, 3)), np.empty((8, 3, 3))
+    count = w.frame.shape[0]
+    starts, ends, ball = np.empty((count, 3)), np.empty((count, 3)), np.empty(3)
+    _frames(w, q, pos, rot)
+    for m in range(count):
+        _place(pos[w.frame[m]], rot[w.frame[m]], w.start[m], starts[m])
+        _place(pos[w.frame[m]], rot[w.frame[m]], w.end[m], ends[m])
+    places[:] = False
+    found = False
+    for f in range(1, 8):
+        _place(pos[f], rot[f], w.ball[f], ball)
+        for j in range(w.centre.shape[0]):
+            if w.widest[f, j] == -np.inf or places[w.place[j]]:
+                continue
+            needed = w.ball_radius[f] + w.widest[f, j]
+            if _apart(w, j, ball) > needed or _point_box(w, j, ball) > needed:
+                continue
+            for m in range(w.first[f], w.first[f + 1]):
+                if w.limits[m, j] > -np.inf:
+                    if _segment_box(w, j, starts[m], ends[m]) <= w.radius[m] + w.limits[m, j]:
+                        places[w.place[j]] = found = True
+                        break
+    if not places[0]:
+        for m in range(count):
+            for n in range(w.first[w.frame[m] + 1], count):
+                if w.own[m, n] > -np.inf:
+                    needed = w.radius[m] + w.radius[n] + w.own[m, n]
+                    if _segments(starts[m], ends[m], starts[n], ends[n]) <= needed:
+                        places[0] = found = True
+    return found

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from libero_safety.numba_cache import njit
-from libero_safety.plan.advance import Wrapping, advance
+from libero_safety.plan.advance import Wrapping, advance, doubtful
 from libero_safety.plan.bounds import (
     MARGIN_M,
     Allow,
@@ -105,6 +105,7 @@ class World:
         self.rest = self.home if rest is None else np.array(rest)
         self._opening = np.array(self._data.qpos[self._fingers])
         self.limits = np.array(self.model.jnt_range[list(robot.arm_joints)])
+        self._turn = np.empty(4)
         self._load, self._hazards, self._names = load, tuple(hazards), names or {}
         self._places: tuple[FloatArray, ...] = (np.empty((0, 3)),)
         loads = load.geoms if load is not None else np.empty(0, np.int32)
@@ -257,8 +258,8 @@ class World:
         self._settle(self.home)
         self._put_hazards(self._places[0])
         shifts = [
-            (self._geoms_of(hazard), pos - here)
-            for place in self._places[1:]
+            (time, self._geoms_of(hazard), pos - here)
+            for time, place in enumerate(self._places[1:], start=1)
             for hazard, pos, here in zip(self._hazards, place, self._places[0], strict=True)
         ]
         return wrap(self.model, self._data, self.robot, self._moving, self._limits, shifts)
@@ -275,9 +276,15 @@ class World:
 
     def _touching(self, joints: FloatArray, fingers_m: float | None) -> int:
         """Return the index of the worst contact in `_data`, or -1 when all times are free."""
+        places = self._places
+        if len(places) > 1 and fingers_m is None:
+            wanted = np.empty(len(places), np.bool_)
+            if not doubtful(self._wrapping, np.asarray(joints, np.float64), wanted):
+                return -1
+            places = [places[i] for i in np.flatnonzero(wanted)]
         self._settle(joints, fingers_m)
         data = self._data
-        for place in self._places:
+        for place in places:
             self._put_hazards(place)
             mujoco.mj_collision(self.model, data)
             if data.ncon:
@@ -293,16 +300,13 @@ class World:
         qpos = data.qpos
         qpos[self._arm] = joints
         qpos[self._fingers] = self._opening if fingers_m is None else (fingers_m, -fingers_m)
-        mujoco.mj_kinematics(self.model, data)
         if self._load is not None:
-            at, site = self._load.qpos, self.robot.grip_site
-            grip, quat = np.empty(4), np.empty(4)
-            mujoco.mju_mat2Quat(grip, data.site_xmat[site])
-            mujoco.mju_mulQuat(quat, grip, self._load.quat)
-            rotation = data.site_xmat[site].reshape(3, 3)
-            qpos[at : at + 3] = data.site_xpos[site] + rotation @ self._load.pos
-            qpos[at + 3 : at + 7] = quat
-            mujoco.mj_kinematics(self.model, data)
+            at = self._load.qpos
+            pos, rotation = self.arm.fk(np.asarray(joints, np.float64))
+            qpos[at : at + 3] = pos + rotation @ self._load.pos
+            mujoco.mju_mat2Quat(self._turn, rotation.ravel())
+            mujoco.mju_mulQuat(qpos[at + 3 : at + 7], self._turn, self._load.quat)
+        mujoco.mj_kinematics(self.model, data)
 
     def _put_hazards(self, place: FloatArray) -> None:
         if len(place):
@@ -341,7 +345,11 @@ class World:
         model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
         solid = (model.geom_contype | model.geom_conaffinity) != 0
         model.geom_contype[:], model.geom_conaffinity[:] = np.where(solid, 1, 0), 0
-        model.geom_contype[moving], model.geom_conaffinity[moving] = 2, 3
+        model.geom_contype[moving] = 0
+        # Bit 0: what stands around; bit 1: the arm. Gripper and load, and the two fingers, do not see each other.
+        model.geom_conaffinity[moving] = 3
+        for link in set(LINK_NAMES) - set(_GRIPPER):
+            model.geom_contype[list(self.robot.link_geoms[link])] = 2
         model.geom_margin[:] = np.maximum(self._limits.max(axis=0), 0.0)
         model.geom_margin[moving], model.geom_gap[:] = 0.0, 0.0
         for body in range(model.nbody):

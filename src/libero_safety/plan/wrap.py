@@ -21,7 +21,7 @@ def wrap(
     robot: RobotIds,
     moving: IntArray,
     limits: FloatArray,
-    shifts: Sequence[tuple[IntArray, FloatArray]] = (),
+    shifts: Sequence[tuple[int, IntArray, FloatArray]] = (),
 ) -> Wrapping:
     """Wrap everything as it stands in `data`.
 
@@ -31,7 +31,7 @@ def wrap(
         robot: where the robot is.
         moving: (m,) geoms of arm, gripper and load.
         limits: (m, ngeom) smallest free distances, -inf where any will do.
-        shifts: geoms that are elsewhere at some other time, and by how far (3,).
+        shifts: number of another time, geoms that are elsewhere then, and by how far (3,).
 
     Raises:
         WorldError: an arm joint is not about the z axis of its link.
@@ -50,7 +50,7 @@ def wrap(
     offsets = np.array(model.body_pos[bodies[1:]])
     table = limits[order]
     fixed = np.setdiff1d(np.flatnonzero(table.max(axis=0) > -np.inf), moving).astype(np.int32)
-    centre, rot, half, ids = _boxes(model, data, fixed, shifts)
+    centre, rot, half, ids, place = _boxes(model, data, fixed, shifts)
     widest = np.array([table[first[f] : first[f + 1]][:, ids].max(axis=0, initial=-np.inf) for f in range(8)])
     return Wrapping(
         base_pos=np.array(data.xpos[bodies[0]]),
@@ -68,6 +68,8 @@ def wrap(
         centre=centre,
         rot=rot,
         half=half,
+        size=np.linalg.norm(half, axis=1),
+        place=place,
         limits=np.ascontiguousarray(table[:, ids]),
         widest=widest,
         own=_own(model, moving[order], frames, table),
@@ -136,22 +138,26 @@ def _reach(
 
 
 def _boxes(
-    model: mujoco.MjModel, data: mujoco.MjData, fixed: IntArray, shifts: Sequence[tuple[IntArray, FloatArray]]
-) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Centres (n, 3), rotations (n, 3, 3) and half sizes (n, 3) of boxes in the world, and their geoms (n,)."""
-    moved = [(geoms[np.isin(geoms, fixed)], shift) for geoms, shift in shifts]
-    ids = np.concatenate([fixed, *(geoms for geoms, _ in moved)]).astype(np.int32)
-    away = np.zeros((len(ids), 3))
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    fixed: IntArray,
+    shifts: Sequence[tuple[int, IntArray, FloatArray]],
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, IntArray]:
+    """Centres (n, 3), rotations (n, 3, 3), half sizes (n, 3) of boxes in the world, their geoms, their times (n,)."""
+    moved = [(time, geoms[np.isin(geoms, fixed)], shift) for time, geoms, shift in shifts]
+    ids = np.concatenate([fixed, *(geoms for _, geoms, _ in moved)]).astype(np.int32)
+    away, place = np.zeros((len(ids), 3)), np.zeros(len(ids), np.int32)
     at = len(fixed)
-    for geoms, shift in moved:
-        away[at : at + len(geoms)] = shift
+    for time, geoms, shift in moved:
+        own = slice(at, at + len(geoms))
+        away[own], place[own] = shift, time
         at += len(geoms)
     rot = np.array(data.geom_xmat[ids]).reshape(-1, 3, 3)
     centre, half = np.array(model.geom_aabb[ids, :3]), np.array(model.geom_aabb[ids, 3:])
     planes = model.geom_type[ids] == int(mujoco.mjtGeom.mjGEOM_PLANE)
     centre[planes], half[planes] = (0.0, 0.0, -_HUGE_M), _HUGE_M
     world = data.geom_xpos[ids] + away + np.einsum("nij,nj->ni", rot, centre)
-    return world, rot, half, ids
+    return world, rot, half, ids, place
 
 
 def _own(model: mujoco.MjModel, geoms: IntArray, frames: IntArray, limits: FloatArray) -> FloatArray:
