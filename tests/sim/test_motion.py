@@ -262,6 +262,8 @@ def test_reaching_in_is_minimum_jerk_there_and_back() -> None:
         assert pos == pytest.approx([0.1 + x, -0.2, 1.0])
         assert vel == pytest.approx([vx, 0.0, 0.0], abs=1e-12)
     assert law.peak_speed_m_s == 0.25
+    nowhere = law_of(spec.Still(), reach_in=spec.ReachIn(0.0, (0.0, 0.0, 0.0), speed=0.25, hold=1.0))
+    assert at(nowhere, 0.5) == ([0.1, -0.2, 1.0], [0.0, 0.0, 0.0])
 
 
 def test_trembling_is_bounded_has_no_drift_and_is_drawn() -> None:

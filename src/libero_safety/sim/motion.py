@@ -111,7 +111,9 @@ def _shifts(motion: spec.Motion, rng: np.random.Generator | None, where: str) ->
     if (reach := motion.reach_in) is not None:
         at, hold = _number(reach.at, "at", where), _number(reach.hold, "hold", where)
         offset = _vector(reach.offset, "offset", where)
-        shifts.append(Reach(at, offset, _positive(reach.speed, "speed", "m/s", where), hold))
+        speed = _positive(reach.speed, "speed", "m/s", where)
+        if offset.any():
+            shifts.append(Reach.of(at, offset, speed, hold))
     return tuple(shifts)
 
 

@@ -54,45 +54,62 @@ class Trembling:
     """A sum of sinusoids, as many on each axis, that together never reach farther than `amplitude_m`.
 
     Attributes:
-        rates: (waves, 3) angular frequencies (rad/s).
-        phases: (waves, 3) at time zero (rad).
+        waves: for each axis, (angular frequency (rad/s), phase (rad)) of its sinusoids.
     """
 
     amplitude_m: float
-    rates: FloatArray
-    phases: FloatArray
+    waves: tuple[tuple[tuple[float, float], ...], ...]
 
     @classmethod
     def drawn(cls, amplitude_m: float, frequency_hz: float, rng: np.random.Generator) -> "Trembling":
         """Return one whose frequencies are between half of `frequency_hz` and all of it."""
-        rates = math.tau * frequency_hz * rng.uniform(0.5, 1.0, (_WAVES, 3))
-        return cls(amplitude_m, rates, rng.uniform(0.0, math.tau, (_WAVES, 3)))
+        rates = math.tau * frequency_hz * rng.uniform(0.5, 1.0, (3, _WAVES))
+        phases = rng.uniform(0.0, math.tau, (3, _WAVES))
+        waves = (tuple(zip(*axis, strict=True)) for axis in zip(rates.tolist(), phases.tolist(), strict=True))
+        return cls(amplitude_m, tuple(waves))
 
     @property
     def peak_speed_m_s(self) -> float:
         """As if every sinusoid were as fast as the fastest."""
-        return self.amplitude_m * float(self.rates.max())
+        return self.amplitude_m * max(rate for axis in self.waves for rate, _ in axis)
 
     def at(self, time_s: float) -> Shifted:
         """Return the sum now."""
-        angles = self.rates * time_s + self.phases
-        each = self.amplitude_m / (len(angles) * math.sqrt(3.0))
-        return Shifted(each * np.sin(angles).sum(axis=0), each * (self.rates * np.cos(angles)).sum(axis=0))
+        each = self.amplitude_m / (_WAVES * math.sqrt(3.0))
+        offset, velocity = np.empty(3), np.empty(3)
+        for k, axis in enumerate(self.waves):
+            way = speed = 0.0
+            for rate, phase in axis:  # So few that NumPy would take several times as long.
+                angle = rate * time_s + phase
+                way += math.sin(angle)
+                speed += rate * math.cos(angle)
+            offset[k], velocity[k] = each * way, each * speed
+        return Shifted(offset, velocity)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reach:
-    """Out to `offset` by minimum jerk, from `begin_s` on; after `hold_s` there, back in the same way."""
+    """Out to `offset` by minimum jerk, from `begin_s` on; after `hold_s` there, back in the same way.
+
+    Attributes:
+        lasts_s: duration of the way there, and of the way back.
+    """
 
     begin_s: float
     offset: FloatArray
     peak_speed_m_s: float
     hold_s: float
+    lasts_s: float
+
+    @classmethod
+    def of(cls, begin_s: float, offset: FloatArray, peak_speed_m_s: float, hold_s: float) -> "Reach":
+        """Return the one that is as quick as the peak speed allows."""
+        lasts_s = PEAK_OF_MINIMUM_JERK * float(np.linalg.norm(offset)) / peak_speed_m_s
+        return cls(begin_s, offset, peak_speed_m_s, hold_s, lasts_s)
 
     def at(self, time_s: float) -> Shifted:
         """Return the displacement on the way there, there, on the way back, or zero."""
-        lasts = PEAK_OF_MINIMUM_JERK * float(np.linalg.norm(self.offset)) / self.peak_speed_m_s
-        time = time_s - self.begin_s
+        time, lasts = time_s - self.begin_s, self.lasts_s
         if not 0.0 < time < 2.0 * lasts + self.hold_s:
             return Shifted(np.zeros(3), np.zeros(3))
         back = time > lasts + self.hold_s
