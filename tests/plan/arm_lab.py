@@ -15,7 +15,7 @@ BASE = (-0.66, 0.1, 0.912)
 
 
 class Robot:
-    """The arm in an empty world, a weight fixed to its hand if asked."""
+    """The arm in an empty world."""
 
     def __init__(self, turned_rad: float = 0.4) -> None:
         spec = mujoco.MjSpec()
@@ -45,9 +45,9 @@ class Robot:
     def tip(self):
         return tip_state(self.model, self.data, self.ids)
 
-    def act(self, action: np.ndarray) -> None:
+    def act(self, action: np.ndarray, substeps: int = SUBSTEPS) -> None:
         self.controller.set_goal(self.data, np.concatenate([np.clip(action, -1.0, 1.0), [-1.0]]))
-        for _ in range(SUBSTEPS):
+        for _ in range(substeps):
             self.controller.apply(self.data)
             mujoco.mj_step2(self.model, self.data)
             mujoco.mj_step1(self.model, self.data)

@@ -1,5 +1,7 @@
 """The smoothest motion in a tube: closed forms, limits, obstacles, failures."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from arm_lab import HOME, Robot
@@ -11,7 +13,7 @@ pytest.importorskip("piqp")
 
 from libero_safety.eval.metrics import ldlj
 from libero_safety.plan.corridor import TipPath
-from libero_safety.plan.response import StepResponse
+from libero_safety.plan.response import law
 from libero_safety.plan.smooth import Smoother
 from libero_safety.plan.timing import (
     DT_S,
@@ -55,7 +57,7 @@ def turns(motion: TipMotion) -> np.ndarray:
 def off_path(motion: TipMotion, *offsets) -> float:
     """Largest distance of a sample to the polyline (m)."""
     corners = POS + np.array([(0.0, 0.0, 0.0), *offsets])
-    fine = np.concatenate([np.linspace(a, b, 400) for a, b in zip(corners[:-1], corners[1:], strict=True)])
+    fine = np.concatenate([np.linspace(a, b, 400) for a, b in pairwise(corners)])
     return float(np.linalg.norm(motion.pos[:, None] - fine[None], axis=2).min(axis=1).max())
 
 
@@ -148,7 +150,7 @@ def test_limits_hold_on_any_path(corners, turn, slack_m):
         LIMITS.acceleration_m_s2 * tolerance
     )
     moves = np.hstack([np.diff(motion.pos, axis=0), turns(motion) * DT_S])
-    asked, _ = StepResponse(LIMITS.controller.kp).feed_forward(moves, np.zeros(6))
+    asked, _ = law(LIMITS.controller.kp).feed_forward(moves, np.zeros(6))
     assert np.abs(asked[:, :3]).max() <= 0.05
     assert np.abs(asked[:, 3:]).max() <= 0.5
     assert (np.abs(np.diff(motion.joints, axis=0)).max(axis=0) / DT_S <= JOINT_SPEED_RAD_S).all()
@@ -227,7 +229,7 @@ def test_a_motion_under_way_goes_on_without_a_jolt():
 
 def test_motions_are_joined_and_held():
     first = through((0.0, 0.1, 0.0))
-    still = hold(first.pos[-1], first.rot[-1], first.joints[-1], 10)
+    still = hold(ARM, first.joints[-1], 10)
     both = first.then(still)
     assert both.steps == first.steps + 10
     np.testing.assert_allclose(both.pos[-11:], np.repeat(first.pos[-1:], 11, axis=0))

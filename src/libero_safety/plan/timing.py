@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from libero_safety.plan.corridor import ROUNDS, Corridor, TipPath
 from libero_safety.plan.kinematics import Arm, refine
-from libero_safety.plan.response import StepResponse
+from libero_safety.plan.response import law
 from libero_safety.plan.smooth import PINNED
 from libero_safety.sim.control import CONTROLLERS, ControllerPreset
 from libero_safety.types import CONTROL_HZ, FloatArray
@@ -68,6 +68,7 @@ class TipMotion:
         pos: (n, 3) positions of the grip site, world; row k is before control step k, the last row after the last.
         quat: (n, 4) orientations (w, x, y, z), world.
         joints: (n, 7) the arm's joints there, the lag of the elbow included.
+        arm: whose joints these are.
         velocity: (6,) linear and angular velocity at the first row.
         stops: rows in which it was made to stop at a corner; 0 when it was smoothed.
         dt_s: seconds between rows.
@@ -76,6 +77,7 @@ class TipMotion:
     pos: FloatArray
     quat: FloatArray
     joints: FloatArray
+    arm: Arm
     velocity: FloatArray = field(default_factory=lambda: np.zeros(6))
     stops: int = 0
     dt_s: float = DT_S
@@ -100,7 +102,7 @@ class TipMotion:
                 (self.joints, other.joints),
             )
         )
-        return TipMotion(pos, quat, joints, self.velocity, self.stops + other.stops)
+        return TipMotion(pos, quat, joints, self.arm, self.velocity, self.stops + other.stops)
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def time_path(
     moving = bool(speed.any())
     corridor = Corridor(path, limits.speed_m_s, limits.turn_rad_s, moving=moving)
     if corridor.still and not moving:
-        return hold(path.pos[0], path.rot[0], start, 1)
+        return hold(arm, job.start, 1)
     found = _smooth(job, corridor)
     if isinstance(found, TipMotion) or found.reason != "collision" or moving:
         return found
@@ -157,11 +159,12 @@ def time_path(
     return stopping if isinstance(stopping, TipMotion) else found
 
 
-def hold(pos: FloatArray, rot: FloatArray, joints: FloatArray, steps: int) -> TipMotion:
-    """Return the motion that stays at a pose for a number of control steps."""
+def hold(arm: Arm, joints: FloatArray, steps: int) -> TipMotion:
+    """Return the motion that stays where the tip is at joints (7,) for a number of control steps."""
+    pos, rot = arm.fk(joints)
     quat = Rotation.from_matrix(rot).as_quat(canonical=True, scalar_first=True)
     pos, quat, joints = (np.tile(row, (steps + 1, 1)) for row in (pos, quat, joints))
-    return TipMotion(pos, quat, joints)
+    return TipMotion(pos, quat, joints, arm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +249,7 @@ def _tip_pace(job: _Job, coords: FloatArray) -> float:
         pace = max(pace, float(np.linalg.norm(speed[:, part], axis=1).max()) / fast)
         pace = max(pace, np.sqrt(float(np.linalg.norm(change[:, part], axis=1).max()) / hard))
     preset = limits.controller
-    asked, _ = StepResponse(preset.kp).feed_forward(moves, job.velocity)
+    asked, _ = law(preset.kp).feed_forward(moves, job.velocity)
     reach = limits.authority * np.repeat([preset.position_scale_m, preset.rotation_scale_rad], 3)
     return max(pace, float(np.abs(asked / reach).max()))
 
@@ -303,7 +306,7 @@ def _where(joints: FloatArray, row: int) -> tuple[tuple[float, ...], float]:
 
 def _motion(job: _Job, pos: FloatArray, rot: FloatArray, joints: FloatArray, stops: int = 0) -> TipMotion:
     quat = Rotation.from_matrix(rot).as_quat(canonical=True, scalar_first=True)
-    return TipMotion(pos, quat, joints[::CHECKS_PER_STEP], job.velocity, stops)
+    return TipMotion(pos, quat, joints[::CHECKS_PER_STEP], job.arm, job.velocity, stops)
 
 
 def _stop_and_go(job: _Job) -> TipMotion | TimingFailed:
