@@ -67,7 +67,7 @@ FORBIDDEN = [
     ),
     ("akita", "left_hand_1.palm", (0.0, 0.0, -0.04), "(NoContact robot left_hand_1)"),
     ("apple", "apple_2", (0.0, 0.0, 0.034), "(NoContact robot apple_2)"),
-    ("porcelain", "left_hand_1.palm", (0.0, 0.0, -0.04), "(NoContact robot left_hand_1)"),
+    ("porcelain", "pointing_hand_1.back", (0.0, 0.0, 0.0), "(NoContact robot pointing_hand_1)"),
 ]
 
 
