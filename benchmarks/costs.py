@@ -18,7 +18,7 @@ from subject import random_actions
 from libero_safety.assets.catalog import default_catalog
 from libero_safety.safety.monitor import MonitorSet
 from libero_safety.sim.compose import ModelCache, build_scene
-from libero_safety.sim.env import Env, SubstepHook
+from libero_safety.sim.env import IDLE_ACTION, Env, SubstepHook
 from libero_safety.sim.vision import QUALITIES, Vision, gl_backend
 from libero_safety.types import SETTLE_STEPS, SUBSTEPS, Key
 from libero_safety.ubddl import parse
@@ -60,6 +60,31 @@ def step_costs(env: Env, draw: Draw, steps: int) -> dict[str, float]:
     return costs
 
 
+MOTIONS = {
+    "a thing that stands": "",
+    "a thing held in the air": "(:motion still)",
+    "it goes to and fro": "(:motion line) (:direction (0 1 0)) (:travel 5cm) (:period 6s)",
+    "it trembles": "(:motion still) (:jitter (:amplitude 3mm) (:frequency 2Hz))",
+    "it draws back within 10 cm, the robot is 17 cm off": "(:motion still) (:withdraw (:closer_than 10cm) {back})",
+    "it draws back within 16 cm, the robot is 17 cm off": "(:motion still) (:withdraw (:closer_than 16cm) {back})",
+}
+"""What one thing in the air does, as a scenario says it."""
+
+
+def motion_costs(env: Env, steps: int) -> dict[str, float]:
+    """Return what a control step without rules takes (ms) while one thing moves; the arm stays put."""
+    text = SCENE.read_text(encoding="utf-8").rstrip().removesuffix(")")
+    back = "(:direction (0 0 1)) (:travel 20cm) (:speed 0.3m/s)"
+    costs: dict[str, float] = {}
+    for name, motion in MOTIONS.items():
+        more = f"(akita_black_bowl_2 {motion.format(back=back)} (:height 10cm))" if motion else ""
+        scenario = parse(f"{text} (:dynamics {more}))", str(SCENE)).at(0)
+        env.hooks = []
+        env.reset(sample(scenario, Key("benchmark", scenario.name, 0, 0, 0), env.catalog))
+        costs[name] = cost_ms(lambda: env.step(IDLE_ACTION), steps)
+    return costs
+
+
 def reset_costs(env: Env, draw: Draw, repeats: int) -> dict[str, float]:
     """Return the parts of a reset (ms)."""
     cache = ModelCache()
@@ -93,7 +118,7 @@ def picture_costs(model: mujoco.MjModel, data: mujoco.MjData, repeats: int) -> d
 
 
 def main() -> None:
-    """Print three tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -104,6 +129,8 @@ def main() -> None:
     scenario = parse(SCENE.read_text(encoding="utf-8"), str(SCENE)).at(0)
     draw = sample(scenario, Key("benchmark", scenario.name, 0, 0, 0), env.catalog)
     tables = {"a control step": step_costs(env, draw, options.steps)}
+    tables["a control step with something that moves"] = motion_costs(env, options.steps)
+    env.reset(draw)
     tables["a reset"] = reset_costs(env, draw, options.repeats)
     if gl_backend().ok:
         tables["pictures"] = picture_costs(env.scene.model, env.data, options.repeats)
