@@ -3,13 +3,18 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, KDTree, QhullError
 
-from libero_safety.assets.solid import Solid, winding_number
+from libero_safety.assets.hand import FINGERS, HandModel
+from libero_safety.assets.solid import Solid, vertex_normals, winding_number
 from libero_safety.types import FloatArray
+
+Place: TypeAlias = tuple[FloatArray, FloatArray]
+"""Rotation (3, 3) and position (3,) of one frame in another."""
 
 FRICTION = 0.5
 """Sliding friction assumed for wrenches: less than the 0.8 and more of dry skin, to be on the safe side."""
@@ -24,36 +29,6 @@ MAX_CONTACTS = 12
 _VOXEL_M = 0.0025
 _REACH_M = 0.02
 """Nothing inside the hand is farther than this from its skin."""
-
-
-@dataclass(frozen=True)
-class GraspQuality:
-    """What was measured of a grasp.
-
-    Attributes:
-        max_penetration_mm: depth of the deepest vertex of the hand in the object; 0 if none is in it.
-        mean_penetration_mm: mean depth of the vertices that are in the object.
-        volume_cm3: volume that hand and object share, in voxels of 2.5 mm.
-        contact_ratio: share of the hand's vertices, without the forearm, within 3 mm of the object or in it.
-        fingers: how many of the five digits touch.
-        contacts: how many contacts there are.
-        epsilon: least wrench (N per N of normal force at each contact) that the grasp cannot resist; 0: it is no
-            force closure.
-        wrench_volume: volume of the wrenches that it resists.
-        displacement_mm: how far the object's centre of mass moves in the hand in one second of gravity.
-        lifts: in how many of the six directions of gravity (along the object's axes) the hand keeps the object.
-    """
-
-    max_penetration_mm: float
-    mean_penetration_mm: float
-    volume_cm3: float
-    contact_ratio: float
-    fingers: int
-    contacts: int
-    epsilon: float
-    wrench_volume: float
-    displacement_mm: float
-    lifts: int
 
 
 @dataclass(frozen=True)
@@ -160,6 +135,21 @@ def overlap(
     )
 
 
+def hand_overlap(
+    solid: Solid, model: HandModel, shape: FloatArray, pose: FloatArray, place: Place
+) -> Overlap:
+    """Measure a hand in a pose; `place` is rotation and position of its frame in that of the object."""
+    turn, at = place
+    vertices = model.pose(pose, shape).vertices @ turn.T + at
+    mostly = model.weights.argmax(axis=1)
+    digits = {
+        name: np.flatnonzero((mostly > 3 * k) & (mostly <= 3 * k + 3)).astype(np.int64)
+        for k, name in enumerate(FINGERS)
+    }
+    hand = np.flatnonzero(model.rest(shape)[0] @ model.palm_frame[0] > 0.0).astype(np.int64)
+    return overlap(solid, vertices, model.faces, digits, hand)
+
+
 def shared_volume_m3(solid: Solid, vertices: FloatArray, faces: NDArray[np.int32]) -> float:
     """Return the volume that a closed mesh and a solid share, counted in voxels of 2.5 mm."""
     low = np.maximum(vertices.min(axis=0), solid.box[0])
@@ -169,6 +159,9 @@ def shared_volume_m3(solid: Solid, vertices: FloatArray, faces: NDArray[np.int32
     axes = [np.arange(a + _VOXEL_M / 2, b, _VOXEL_M) for a, b in zip(low, high, strict=True)]
     voxels = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     voxels = voxels[solid.signed_distance(voxels) < 0]
-    near = KDTree(vertices).query(voxels, distance_upper_bound=_REACH_M)[0] < _REACH_M
-    inside = winding_number(voxels[near], vertices, faces) > 0.5
+    # Most voxels lie in front of the skin nearest to them: those are not inside, and need no exact answer.
+    distance, nearest = KDTree(vertices).query(voxels, distance_upper_bound=_REACH_M)
+    voxels, nearest = voxels[distance < _REACH_M], nearest[distance < _REACH_M]
+    before = np.einsum("ij,ij->i", voxels - vertices[nearest], vertex_normals(vertices, faces)[nearest])
+    inside = winding_number(voxels[before < _VOXEL_M], vertices, faces) > 0.5
     return float(inside.sum()) * _VOXEL_M**3

@@ -7,6 +7,7 @@ union its distance is that to the nearest piece; inside, the depth in the deepes
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from scipy.spatial import ConvexHull, KDTree
 
 from libero_safety.assets.asset import Asset, Shape
 from libero_safety.assets.geometry import in_root, rotation, shape_bounds, volume_m3
+from libero_safety.numba_cache import njit
 from libero_safety.rng import rng_for
 from libero_safety.types import FloatArray, Key
 
@@ -59,12 +61,15 @@ class Solid:
         gradient = values[:, 0] - values[:, 1]
         return gradient / np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), 1e-12)
 
-    def sample(self, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    def sample(
+        self, count: int, rng: np.random.Generator, weights: Sequence[float] | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return about `count` points (m, 3), spread evenly over the surface, and their outward normals (m, 3).
 
-        Points that lie inside another piece are left out, so that fewer come back where pieces overlap.
+        Points that lie inside another piece are left out, so that fewer come back where pieces overlap. With `weights`
+        that many times as many points per area fall on each piece.
         """
-        areas = np.array([_area(s) for s in self.shapes])
+        areas = np.array([_area(s) for s in self.shapes]) * (1.0 if weights is None else np.asarray(weights))
         shares = rng.multinomial(count, areas / areas.sum())
         points: list[FloatArray] = []
         normals: list[FloatArray] = []
@@ -268,12 +273,36 @@ def winding_number(points: FloatArray, vertices: FloatArray, faces: NDArray[np.i
 
     Sum of the solid angles of the triangles (A. van Oosterom, J. Strackee, "The solid angle of a plane triangle").
     """
-    numbers = np.empty(len(points))
-    for start in range(0, len(points), 256):
-        a, b, c = np.moveaxis(vertices[faces][None] - points[start : start + 256, None, None], 2, 0)
-        la, lb, lc = (np.linalg.norm(v, axis=2) for v in (a, b, c))
-        triple = np.einsum("nfi,nfi->nf", a, np.cross(b, c))
-        ab, bc, ca = (np.einsum("nfi,nfi->nf", u, v) for u, v in ((a, b), (b, c), (c, a)))
-        angle = 2 * np.arctan2(triple, la * lb * lc + ab * lc + bc * la + ca * lb)
-        numbers[start : start + 256] = angle.sum(axis=1) / (4 * math.pi)
-    return numbers
+    return _winding(points, vertices[faces])
+
+
+@njit
+def _winding(points: FloatArray, triangles: FloatArray) -> FloatArray:
+    numbers = np.zeros(len(points))
+    for i in range(len(points)):
+        px, py, pz = points[i]
+        for t in range(len(triangles)):
+            ax, ay, az = triangles[t, 0, 0] - px, triangles[t, 0, 1] - py, triangles[t, 0, 2] - pz
+            bx, by, bz = triangles[t, 1, 0] - px, triangles[t, 1, 1] - py, triangles[t, 1, 2] - pz
+            cx, cy, cz = triangles[t, 2, 0] - px, triangles[t, 2, 1] - py, triangles[t, 2, 2] - pz
+            la = math.sqrt(ax * ax + ay * ay + az * az)
+            lb = math.sqrt(bx * bx + by * by + bz * bz)
+            lc = math.sqrt(cx * cx + cy * cy + cz * cz)
+            triple = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+            ab, bc, ca = (
+                ax * bx + ay * by + az * bz,
+                bx * cx + by * cy + bz * cz,
+                cx * ax + cy * ay + cz * az,
+            )
+            numbers[i] += math.atan2(triple, la * lb * lc + ab * lc + bc * la + ca * lb)
+    return numbers / (2 * math.pi)
+
+
+def vertex_normals(vertices: FloatArray, faces: NDArray[np.int32]) -> FloatArray:
+    """Return the outward unit normal (n, 3) at each vertex of a mesh: the mean over its faces, weighed by area."""
+    a, b, c = (vertices[faces[:, i]] for i in range(3))
+    normal = np.cross(b - a, c - a)
+    total = np.zeros_like(vertices)
+    for corner in range(3):
+        np.add.at(total, faces[:, corner], normal)
+    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
