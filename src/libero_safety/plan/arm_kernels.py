@@ -316,6 +316,8 @@ def follow(
         for _ in range(2):
             if not _posture(chain, q, pos[k], rot[k], error, step, null, pull):
                 return k
+            if np.max(np.abs(error)) < 1e-7:
+                break
             q += step - np.dot(pull, step) * null
         # Newton's second step starts from an error of the order of the square of the first: here, none is left.
         if np.max(np.abs(error)) > 1e-4:

@@ -115,10 +115,9 @@ class Corridor:
         for turn in range(rounds):
             centre = _interpolate(along, self._grid, self._rows)
             slack = _interpolate(along, self._grid, self._slack)
+            low, high = centre - slack, centre + slack
             for axis in np.flatnonzero(np.ptp(centre, axis=0) + np.ptp(ends, axis=0) > 0.0):
-                found = smoother.smoothest(
-                    ends[:, axis], centre[:, axis] - slack[:, axis], centre[:, axis] + slack[:, axis]
-                )
+                found = smoother.smoothest(ends[:, axis], low[:, axis], high[:, axis])
                 if found is None:
                     return None
                 out[:, axis] = found
