@@ -227,6 +227,18 @@ def test_a_motion_under_way_goes_on_without_a_jolt():
     assert np.linalg.norm(np.diff(motion.pos, 2, axis=0), axis=1).max() / DT_S**2 < 1.0
 
 
+def test_a_motion_that_is_too_fast_slows_down():
+    motion = through((0.1, 0.25, 0.0), velocity=np.array([0.0, 0.26, 0.0, 0.0, 0.0, 0.0]))
+    assert speeds(motion).max() < 0.287
+    assert np.linalg.norm(np.diff(motion.pos, 2, axis=0), axis=1).max() / DT_S**2 < 1.0
+
+
+def test_a_start_velocity_away_from_the_goal_is_turned_round():
+    motion = through((0.0, 0.2, 0.0), velocity=np.array([0.0, -0.1, 0.0, 0.0, 0.0, 0.0]))
+    assert motion.pos[:, 1].min() < POS[1]
+    np.testing.assert_allclose(motion.pos[-1], POS + [0.0, 0.2, 0.0], atol=1e-9)
+
+
 def test_motions_are_joined_and_held():
     first = through((0.0, 0.1, 0.0))
     still = hold(ARM, first.joints[-1], 10)
