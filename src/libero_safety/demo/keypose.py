@@ -149,7 +149,7 @@ def _dump(keypose: Keypose) -> str:
     values["pos"] = [float(x) for x in keypose.pos]
     values["yaw_deg"] = _degrees(keypose.yaw)
     values["pitch_deg"] = _degrees(keypose.pitch)
-    if keypose.roll:
+    if _degrees(keypose.roll):
         values["roll_deg"] = _degrees(keypose.roll)
     values["gripper"] = float(keypose.gripper)
     values["wait_steps"] = keypose.wait_steps
@@ -162,9 +162,9 @@ def _dump(keypose: Keypose) -> str:
     if keypose.symmetry != "none":
         values["symmetry"] = keypose.symmetry
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
-    if keypose.vary != Vary():
-        pos = [float(x) for x in keypose.vary.pos]
-        yaw, pitch = _degrees(keypose.vary.yaw), _degrees(keypose.vary.pitch)
+    pos = [float(x) for x in keypose.vary.pos]
+    yaw, pitch = _degrees(keypose.vary.yaw), _degrees(keypose.vary.pitch)
+    if any((*pos, yaw, pitch)):
         lines.append(f"vary = {{ pos = {_toml(pos)}, yaw_deg = {yaw}, pitch_deg = {pitch} }}")
     return "\n".join(["[[keypose]]", *lines, ""])
 
