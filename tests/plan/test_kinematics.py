@@ -3,64 +3,34 @@
 import mujoco
 import numpy as np
 import pytest
+from arm_lab import HOME, Robot
 from scipy.spatial.transform import Rotation
-
-from libero_safety.plan.kinematics import Arm
-from libero_safety.sim.control import OperationalSpaceController
-from libero_safety.sim.robot import FINGER_START_QPOS, HOME_QPOS, RobotIds, resolve, robot_spec, set_physics
-from libero_safety.types import SUBSTEPS
-
-HOME = np.array(HOME_QPOS)
-BASE = (-0.66, 0.1, 0.912)
 
 
 @pytest.fixture(scope="module")
 def robot():
-    spec = mujoco.MjSpec()
-    set_physics(spec.option)
-    frame = spec.worldbody.add_frame(pos=BASE, quat=[np.cos(0.2), 0.0, 0.0, np.sin(0.2)])
-    frame.attach_body(robot_spec().body("link0"), "robot/", "")
-    model = spec.compile()
-    return model, resolve(model)
+    return Robot()
 
 
 @pytest.fixture(scope="module")
 def arm(robot):
-    return Arm(*robot, HOME)
+    return robot.arm
 
 
-def drive(model: mujoco.MjModel, ids: RobotIds, poses, hold: int):
+def drive(robot: Robot, poses, hold: int):
     """Send the controller after a sequence of poses and return tip poses and joints after every control step."""
-    data = mujoco.MjData(model)
-    data.qpos[list(ids.arm_qpos)] = HOME
-    data.qpos[list(ids.finger_qpos)] = FINGER_START_QPOS
-    mujoco.mj_forward(model, data)
-    controller = OperationalSpaceController(model, ids)
-    controller.reset(data)
-    mujoco.mj_step1(model, data)
-    rows = []
-
-    def note():
-        tip_pos, tip_rot = data.site_xpos[ids.grip_site], data.site_xmat[ids.grip_site].reshape(3, 3)
-        rows.append((tip_pos.copy(), tip_rot.copy(), data.qpos[list(ids.arm_qpos)].copy()))
-        return tip_pos, tip_rot
-
-    note()
+    robot.start()
+    rows = [(*robot.tip()[:2], robot.joints)]
     for pos, rot in [*poses, *[poses[-1]] * hold]:
-        now_pos, now_rot = data.site_xpos[ids.grip_site], data.site_xmat[ids.grip_site].reshape(3, 3)
+        now_pos, now_rot, _ = robot.tip()
         turn = Rotation.from_matrix(rot @ now_rot.T).as_rotvec()
-        action = np.concatenate([(pos - now_pos) / 0.05 * 2, turn / 0.5 * 2, [-1.0]])
-        controller.set_goal(data, np.clip(action, -1.0, 1.0))
-        for _ in range(SUBSTEPS):
-            controller.apply(data)
-            mujoco.mj_step2(model, data)
-            mujoco.mj_step1(model, data)
-        note()
+        robot.act(np.concatenate([(pos - now_pos) / 0.05 * 2, turn / 0.5 * 2]))
+        rows.append((*robot.tip()[:2], robot.joints))
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
 def test_kinematics_equals_mujoco_everywhere(robot, arm):
-    model, ids = robot
+    model, ids = robot.model, robot.ids
     data, jac = mujoco.MjData(model), np.zeros((6, model.nv))
     rng, dofs = np.random.default_rng(0), list(ids.arm_dofs)
     for _ in range(50):
@@ -116,7 +86,7 @@ def test_the_controller_comes_to_rest_at_the_natural_joints(robot, arm):
         goal_pos = pos + rng.uniform([-0.1, -0.25, -0.2], [0.15, 0.25, 0.05])
         goal_rot = Rotation.from_rotvec(rng.normal(0.0, [0.15, 0.15, 0.6])).as_matrix() @ rot
         expected = arm.natural(goal_pos, goal_rot, HOME)
-        _, _, joints = drive(*robot, [(goal_pos, goal_rot)], hold=100)
+        _, _, joints = drive(robot, [(goal_pos, goal_rot)], hold=100)
         np.testing.assert_allclose(joints[-1], expected, atol=0.012)
 
 
@@ -130,7 +100,7 @@ def test_follow_knows_the_joints_of_a_moving_tip(robot, arm):
         )
         for a in s
     ]
-    tip_pos, tip_rot, joints = drive(*robot, poses, hold=5)
+    tip_pos, tip_rot, joints = drive(robot, poses, hold=5)
     predicted = arm.follow(tip_pos, tip_rot, 0.05, joints[0])
     natural = np.array([arm.natural(p, r, q) for p, r, q in zip(tip_pos, tip_rot, joints, strict=True)])
     lag = np.abs(natural - joints).max()

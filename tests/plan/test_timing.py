@@ -1,5 +1,6 @@
 """The smoothest motion in a tube: closed forms, limits, obstacles, failures."""
 
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ pytest.importorskip("piqp")
 
 from libero_safety.eval.metrics import ldlj
 from libero_safety.plan.corridor import TipPath
+from libero_safety.plan.extra import MissingExtraError
 from libero_safety.plan.response import law
 from libero_safety.plan.smooth import Smoother
 from libero_safety.plan.timing import (
@@ -246,6 +248,12 @@ def test_motions_are_joined_and_held():
     assert both.steps == first.steps + 10
     np.testing.assert_allclose(both.pos[-11:], np.repeat(first.pos[-1:], 11, axis=0))
     assert both.quat.shape == (both.steps + 1, 4)
+
+
+def test_without_the_solver_the_message_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "piqp", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'libero-safety\[plan\]'"):
+        through((0.1, 0.0, 0.0))
 
 
 def test_smoothest_between_ends_is_the_quintic():
