@@ -115,7 +115,12 @@ def _outside(world: World, joints: FloatArray) -> str:
 
 
 def shortcut(
-    joints: FloatArray, valid: Validity, rng: np.random.Generator, deadline: Deadline, rounds: int = SHORTCUTS
+    joints: FloatArray,
+    valid: Validity,
+    rng: np.random.Generator,
+    deadline: Deadline,
+    rounds: int = SHORTCUTS,
+    step_m: float | None = None,
 ) -> FloatArray:
     """Return a polyline with the same ends, no longer than `joints` (n, 7); stops early when time is up.
 
@@ -132,18 +137,18 @@ def shortcut(
             continue
         a = path[i] + (path[i + 1] - path[i]) * (first - lengths[i]) / (lengths[i + 1] - lengths[i])
         b = path[j] + (path[j + 1] - path[j]) * (last - lengths[j]) / (lengths[j + 1] - lengths[j])
-        if last - first - np.linalg.norm(b - a) > 1e-3 and valid.edge(a, b):
+        if last - first - np.linalg.norm(b - a) > 1e-3 and valid.edge(a, b, step_m):
             path = np.concatenate([path[: i + 1], [a, b], path[j + 1 :]])
-    return _straightened(path, valid)
+    return _straightened(path, valid, step_m)
 
 
-def _straightened(path: FloatArray, valid: Validity) -> FloatArray:
+def _straightened(path: FloatArray, valid: Validity, step_m: float | None) -> FloatArray:
     """Leave rows out as far as the way without them is free."""
     rows = [0]
     while rows[-1] < len(path) - 1:
         here = rows[-1]
         after = len(path) - 1
-        while after > here + 1 and not valid.edge(path[here], path[after]):
+        while after > here + 1 and not valid.edge(path[here], path[after], step_m):
             after -= 1
         rows.append(after)
     return path[rows]

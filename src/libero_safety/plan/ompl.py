@@ -4,7 +4,7 @@ I. A. Sucan, M. Moll, L. E. Kavraki, "The Open Motion Planning Library", IEEE Ro
 J. J. Kuffner, S. M. LaValle, "RRT-Connect", ICRA 2000.
 """
 
-from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,31 @@ class OmplPlanner:
     the budget ends the search. One thread at a time: OMPL's source of seeds is one for the whole process.
     """
 
-    def __init__(self, *, starts: int = 1, range_rad: float = 1.0, edges: int = 300) -> None:
+    def __init__(
+        self,
+        *,
+        starts: int = 1,
+        range_rad: float = 1.0,
+        edges: int = 200,
+        step_m: float = 0.03,
+        shortcuts: int = 40,
+    ) -> None:
         """Set how to search.
 
         Args:
             starts: how many ways to find before the shortest is taken.
             range_rad: longest edge that is tried at once.
             edges: looked at before a search starts afresh; half as many again after each.
+            step_m: how far any point of the arm moves between two looks while searching; the way that is found
+                is then looked at as finely as `World.first_hit` does.
+            shortcuts: how many are tried.
 
         Raises:
             MissingExtraError: OMPL is not installed.
         """
         self._ompl = need("ompl.base", "ompl.geometric", "ompl.util")
         self._starts, self._range, self._edges = starts, range_rad, edges
+        self._step, self._shortcuts = step_m, shortcuts
 
     def plan(self, problem: Problem) -> Path | PlanFailed:
         """Return a path, or why there is none; see `Planner`."""
@@ -52,31 +64,24 @@ class OmplPlanner:
             if valid.edge(start, goal):
                 return Path(np.stack([start, goal]), NAME, deadline.spent_s)
         best: FloatArray | None = None
-        found = 0
-        for ways in self._ways(start, goals, valid, deadline, problem.seed):
-            path = shortcut(ways, valid, np.random.default_rng([problem.seed, found]), deadline)
-            if valid.path(path):
-                found += 1
-                if best is None or _length(path) < _length(best):
-                    best = path
+        limit, step, found = self._edges, self._step, 0
+        for number in count():
+            way = self._search(start, goals, valid, deadline, problem.seed * 10007 + number, limit, step)
+            if way is not None:
+                rng = np.random.default_rng([problem.seed, number])
+                path = shortcut(way, valid, rng, deadline, self._shortcuts, step)
+                if valid.path(path):
+                    found += 1
+                    best = path if best is None or _length(path) < _length(best) else best
+                else:
+                    step = max(step / 2, 0.005)
+            else:
+                limit += limit // 2
             if found >= self._starts or deadline.over:
                 break
         if best is None:
             return deadline.failed("no path was found")
         return Path(best, NAME, deadline.spent_s)
-
-    def _ways(
-        self, start: FloatArray, goals: FloatArray, valid: Validity, deadline: Deadline, seed: int
-    ) -> Iterator[FloatArray]:
-        """Yield raw ways, each from a search of its own, until time is up."""
-        limit, number = self._edges, 0
-        while not deadline.over:
-            way = self._search(start, goals, valid, deadline, seed * 10007 + number + 1, limit)
-            if way is not None:
-                yield way
-            else:
-                limit += limit // 2
-            number += 1
 
     def _search(
         self,
@@ -86,11 +91,12 @@ class OmplPlanner:
         deadline: Deadline,
         seed: int,
         limit: int,
+        step_m: float,
     ) -> FloatArray | None:
         """Run RRT-Connect once."""
         base, geometric, util = self._ompl
         util.setLogLevel(util.LogLevel.LOG_NONE)
-        util.RNG.setSeed(seed % (2**31 - 1) + 1)
+        util.RNG.setSeed(seed % (2**31 - 1) + 1)  # 0 is no seed
         space = base.RealVectorStateSpace(7)
         box = base.RealVectorBounds(7)
         for i, (low, high) in enumerate(valid.world.limits.tolist()):
@@ -103,7 +109,7 @@ class OmplPlanner:
         def spent() -> bool:
             return valid.checks >= ends or deadline.over
 
-        motions = _motion_validator(base, info, valid, spent)
+        motions = _motion_validator(base, info, valid, spent, step_m)
         info.setStateValidityChecker(_always)
         info.setMotionValidator(motions)
         info.setup()
@@ -128,10 +134,10 @@ def _always(_: Any) -> bool:
     return True
 
 
-def _motion_validator(base: Any, info: Any, valid: Validity, spent: Any) -> Any:
+def _motion_validator(base: Any, info: Any, valid: Validity, spent: Any, step_m: float) -> Any:
     class Motions(base.MotionValidator):
         def checkMotion(self, first: Any, last: Any, *_: Any) -> bool:
-            return not spent() and valid.edge(np.array(first[0:7]), np.array(last[0:7]))
+            return not spent() and valid.edge(np.array(first[0:7]), np.array(last[0:7]), step_m)
 
     return Motions(info)
 
