@@ -5,7 +5,7 @@ union follows the skin in a few poses at once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.spatial import KDTree
 
-from libero_safety.assets.hand import FINGERS, JOINT_NAMES, HandModel, PosedHand
+from libero_safety.assets.hand import FINGERS, JOINT_NAMES, SHAPE_SIZE, HandModel
+from libero_safety.assets.hand_capsules import (
+    CapsuleRig,
+    CapsuleSet,
+    distance_to_axis,
+    grown_with_skin,
+    in_joint_frames,
+)
 from libero_safety.assets.hand_skin import clothed, vertex_normals
 from libero_safety.rng import rng_for
 from libero_safety.types import FloatArray, Key
@@ -32,41 +39,13 @@ WORST_M = 0.002
 """Errors from here on weigh ever more."""
 DRIFT_M, HOLD = 0.008, 0.2
 """How far an end may go from the first guess, and how much that weighs: capsules stay along their bones."""
+GROWN = 1.5
+"""At how many standard deviations either way of a component growth is measured."""
 FREE_M, STICK_OUT = 0.001, 5.0
 """How far a capsule may stand out of the skin at no cost, and the weight of that cost."""
 _MIN_RADIUS_M, _MAX_RADIUS_M = 0.003, 0.03
 APART_M, KEEP_APART = 0.001, 20.0
 """How far the capsules of the palm should stay below the skin of the back and the other way round; its weight."""
-
-
-@dataclass(frozen=True, eq=False)
-class CapsuleSet:
-    """Capsules of a hand at rest.
-
-    Attributes:
-        segments: the segment that each belongs to, of `SEGMENTS`.
-        joints: (n,) joint that each is fixed to.
-        ends: (n, 2, 3) ends of the axes, relative to the joint at rest (m).
-        radii: (n,) metres.
-    """
-
-    segments: tuple[str, ...]
-    joints: NDArray[np.intp] = field(repr=False)
-    ends: FloatArray = field(repr=False)
-    radii: FloatArray = field(repr=False)
-
-
-def distance_to_axis(
-    points: FloatArray, start: FloatArray, end: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return for points (..., 3): distance to the segment, its direction away from the axis, and where (0 to 1)."""
-    way = end - start
-    rel = points - start
-    length = np.maximum((way * way).sum(axis=-1), 1e-12)
-    share = np.clip((rel * way).sum(axis=-1) / length, 0.0, 1.0)
-    off = rel - share[..., None] * way
-    distance = np.sqrt((off * off).sum(axis=-1))
-    return distance, off / np.maximum(distance, 1e-9)[..., None], share
 
 
 def first_guess(model: HandModel) -> CapsuleSet:
@@ -145,23 +124,6 @@ def _forearm_guess(model: HandModel) -> Iterator[_Guess]:
         yield "forearm", 0, ends[0], ends[1], 0.0135
 
 
-def in_joint_frames(hand: PosedHand, points: FloatArray, joints: NDArray[np.intp]) -> FloatArray:
-    """Return points (p, 3) as each of the joints (n,) sees them in its frame at rest, (n, p, 3)."""
-    rel = points[None] - hand.joints[joints][:, None]
-    return np.einsum("npa,nab->npb", rel, hand.rotations[joints])
-
-
-def surface_error(
-    hand: PosedHand, capsules: CapsuleSet, points: FloatArray
-) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return for points (p, 3) how far (m) each is outside the nearest capsule of a posed hand, and which that is."""
-    seen = in_joint_frames(hand, points, capsules.joints)
-    distance, _, _ = distance_to_axis(seen, capsules.ends[:, None, 0], capsules.ends[:, None, 1])
-    outside = distance - capsules.radii[:, None]
-    nearest = outside.argmin(axis=0)
-    return outside.min(axis=0), nearest
-
-
 def skin_points(model: HandModel, count: int) -> tuple[NDArray[np.intp], FloatArray]:
     """Return vertices (count, 3) and their shares (count, 3): points spread evenly over the average hand at rest."""
     corners = model.vertices[model.faces]
@@ -171,9 +133,15 @@ def skin_points(model: HandModel, count: int) -> tuple[NDArray[np.intp], FloatAr
     return model.faces[face].astype(np.intp), rng.dirichlet(np.ones(3), count)
 
 
-def fit(model: HandModel) -> CapsuleSet:
-    """Return capsules whose union follows skin and sleeve of the average hand; takes some seconds."""
-    guess = first_guess(model)
+def fit(model: HandModel, start: CapsuleSet | None = None, rounds: int = ROUNDS) -> CapsuleSet:
+    """Return capsules whose union follows skin and sleeve of the average hand; takes some seconds.
+
+    Args:
+        model: the hand.
+        start: from where on to improve; not far from there.
+        rounds: how often to look again which capsule is nearest to which skin.
+    """
+    guess = first_guess(model) if start is None else start
     corners, shares = skin_points(model, SKIN_POINTS)
     poses = (*FIT_POSES, *FOLDED_POSES)
     clouds, normals = zip(
@@ -182,9 +150,9 @@ def fit(model: HandModel) -> CapsuleSet:
     skin = np.concatenate(clouds[: len(FIT_POSES)], axis=1)
     foreign = np.tile(_foreign(model, guess, corners, shares), (1, len(FIT_POSES)))
     count = len(guess.radii)
-    start = values = np.concatenate([guess.ends.ravel(), guess.radii])
+    origin = values = np.concatenate([guess.ends.ravel(), guess.radii])
     limits = [(None, None)] * (6 * count) + [(_MIN_RADIUS_M, _MAX_RADIUS_M)] * count
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         ends, radii = _split(values)
         distance, _, _ = distance_to_axis(skin, ends[:, None, 0], ends[:, None, 1])
         near = np.argsort(distance - radii[:, None], axis=0)[:NEIGHBOURS]
@@ -192,7 +160,7 @@ def fit(model: HandModel) -> CapsuleSet:
             np.take_along_axis(skin, near[:, :, None], axis=0),
             near,
             np.take_along_axis(foreign, near, axis=0),
-            start,
+            origin,
             _spikes(ends, radii, clouds, normals),
         )
         found = minimize(
@@ -200,6 +168,26 @@ def fit(model: HandModel) -> CapsuleSet:
         )
         values = np.asarray(found.x)
     return CapsuleSet(guess.segments, guess.joints, *_split(values))
+
+
+def fit_growth(model: HandModel, base: CapsuleSet) -> CapsuleRig:
+    """Return how the capsules of a hand grow; takes a minute.
+
+    Those of the hand itself follow the skin. Those of the forearm lie side by side around its axis, each near to skin
+    on one side only, and are fitted anew to hands of each component.
+    """
+    rig = grown_with_skin(model, base)
+    end_dirs, radius_dirs = rig.end_dirs.copy(), rig.radius_dirs.copy()
+    arm = [i for i, segment in enumerate(base.segments) if segment == "forearm"]
+    for k in range(SHAPE_SIZE):
+        found: list[CapsuleSet] = []
+        for beta in (-GROWN * np.eye(SHAPE_SIZE)[k], GROWN * np.eye(SHAPE_SIZE)[k]):
+            vertices, joints = model.rest(beta)
+            found.append(fit(replace(model, vertices=vertices, joints=joints), rig.shaped(beta), 2))
+        less, more = found
+        end_dirs[arm, ..., k] = (more.ends - less.ends)[arm] / (2 * GROWN)
+        radius_dirs[arm, k] = (more.radii - less.radii)[arm] / (2 * GROWN)
+    return CapsuleRig(base, end_dirs, radius_dirs)
 
 
 def _split(values: FloatArray) -> tuple[FloatArray, FloatArray]:

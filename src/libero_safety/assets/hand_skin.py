@@ -105,6 +105,9 @@ def hand_surface(
     normals = vertex_normals(vertices, model.faces)
     if look.nail is None:
         vertices = vertices + GLOVE_M * normals
+    # Where nobody sees it, the skin is drawn in, so as never to show through the sleeve.
+    hidden = np.clip((_up_the_arm(model) - SLEEVE_FROM - 0.03) / 0.1, 0.0, 1.0)
+    vertices = vertices - 2 * SLEEVE_M * hidden[:, None] * normals
     flesh = MeshData("hand", vertices, model.faces, normals[model.faces], _on_tones(model))
     out = [replace(seen("palm", flesh, _WHITE, finish="matte"), picture=_tones(look))]
     arm = forearm(model, hand)
@@ -116,9 +119,14 @@ def hand_surface(
 
 def clothed(model: HandModel, hand: PosedHand) -> FloatArray:
     """Return the vertices (v, 3) of the posed hand, those under the sleeve on its outside."""
-    behind = (model.vertices - model.joints[0]) @ -model.palm_frame[0]
-    off = np.where(behind > SLEEVE_FROM * behind.max(), SLEEVE_M, 0.0)
+    off = np.where(_up_the_arm(model) > SLEEVE_FROM, SLEEVE_M, 0.0)
     return hand.vertices + off[:, None] * vertex_normals(hand.vertices, model.faces)
+
+
+def _up_the_arm(model: HandModel) -> FloatArray:
+    """Return for each vertex (v,) how far it is from the wrist (0) to the end of the forearm (1)."""
+    behind = (model.vertices - model.joints[0]) @ -model.palm_frame[0]
+    return behind / behind.max()
 
 
 def vertex_normals(vertices: FloatArray, faces: NDArray[np.int32]) -> FloatArray:
