@@ -7,11 +7,13 @@ import numpy as np
 
 from libero_safety.demo.follow import Follow, follow_of
 from libero_safety.demo.layout import Layout, choose_turn, lay_out
+from libero_safety.demo.margins import CARES
 from libero_safety.demo.report import Failure
 from libero_safety.demo.route import Route, Router
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage, stages_of
 from libero_safety.demo.variants import Variants
+from libero_safety.demo.worlds import Worlds
 from libero_safety.sim.scene import SceneError
 from libero_safety.types import FloatArray
 
@@ -62,7 +64,9 @@ class Course:
     def variant_ids(self) -> dict[str, int]:
         """Variant number by the name of the first keypose of each group that varies."""
         groups = zip(self._variants.stages, self._variants.offsets, self.ids, strict=True)
-        return {self._variants.keyposes[m[0]].name: number for m, offsets, number in groups if len(offsets) > 1}
+        return {
+            self._variants.keyposes[m[0]].name: number for m, offsets, number in groups if len(offsets) > 1
+        }
 
     @property
     def over(self) -> bool:
@@ -94,7 +98,7 @@ class Course:
         thing = stage.takes or stage.holds
         try:
             if stage.holds is None and not passed:
-                self._turn = choose_turn(situation, stages)
+                self._turn = choose_turn(situation, stages, _blocked)
             layout, follow = self._lay_out(situation, stage)
             resting = situation.resting(thing) if thing is not None else ()
             route = self._router.route(situation, stage, layout, follow, resting)
@@ -121,6 +125,17 @@ class Course:
                 self.ids[number] = int((self.ids[number] + self._rng.integers(1, count)) % count)
                 changed = True
         return changed
+
+
+def _blocked(situation: Situation, stage: Stage, layout: Layout) -> int:
+    """Return how many keyposes of a stage that are within reach are not free, what moves left aside."""
+    thing = stage.takes or stage.holds
+    resting = situation.resting(thing) if thing is not None else ()
+    worlds = Worlds(situation, stage, Follow(), CARES[-1], resting)
+    return sum(
+        joints is not None and not worlds.still(index).free(joints)
+        for index, joints in enumerate(layout.joints)
+    )
 
 
 def _duration_s(situation: Situation, layout: Layout) -> float:

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from libero_safety.demo.route import Route
-from libero_safety.demo.stages import Stage
+from libero_safety.demo.stages import MOVING_VERBS, Stage
 from libero_safety.plan.bounds import Held
 from libero_safety.plan.track import Tracker, tip_state
 from libero_safety.sim import predicate
@@ -17,9 +17,9 @@ Outcome: TypeAlias = Literal["going", "done", "drift", "moved", "missed", "lost"
 """`drift`: the arm is not where it should be. `moved`: what it goes to, or holds, is not. `missed`: the fingers closed
 on nothing. `lost`: what was held is held no more."""
 
-DRIFT_M = 0.015
-"""How far the tip may be from where it should be."""
-SHIFT_M, SLIP_M, LOST_M = 0.006, 0.015, 0.04
+DRIFT_M, PUSH_DRIFT_M = 0.015, 0.08
+"""How far the tip may be from where it should be, and on the way of a push, which meets resistance."""
+SHIFT_M, SLIP_M, LOST_M = 0.006, 0.02, 0.06
 """How far a thing to be grasped, and one that is held, may be from where it was; further than the last it is lost."""
 LATE_STEPS = 2
 """For how many control steps something must be wrong before it counts."""
@@ -49,7 +49,9 @@ class Execution:
         self._end = self.waited + len(route.passes) - 1
         preset = CONTROLLERS[env.scenario.robot.controller]
         self._tracker = Tracker(self._motion, preset, disturbance)
-        self._grasped = predicate.grasped(env.scene, stage.takes or stage.holds) if stage.takes or stage.holds else None
+        self._grasped = (
+            predicate.grasped(env.scene, stage.takes or stage.holds) if stage.takes or stage.holds else None
+        )
         self._thing = stage.takes or stage.holds
         self._place = self._thing_now()
         self.outcome: Outcome = "going"
@@ -83,12 +85,15 @@ class Execution:
         row = min(max(self.steps - self.waited, 0), len(self.route.passes) - 1)
         return int(self.route.passes[row])
 
+    def accept(self) -> None:
+        """Take what has moved as where it is now, and go on."""
+        self._place, self._late, self.outcome = self._thing_now(), 0, "going"
+
     def _gripper(self, error: float) -> float | None:
         """Return the gripper's command, or None once it has done what the stage asks of it."""
         stage = self.stage
         if self.steps < self._end:
-            passed = self.passed
-            return stage.keyposes[passed - 1].gripper if passed else stage.gripper
+            return stage.command(self.passed)
         command = stage.keyposes[-1].gripper
         if not self._acted and stage.acts and error > ARRIVED_M and self._arriving < ARRIVED_STEPS:
             self._arriving += 1
@@ -110,7 +115,7 @@ class Execution:
         if self.stage.takes is not None:
             return self._acted >= most or (self._acted >= least and still)
         return self._acted >= most or (self._acted >= least and self._free())
-    
+
     def _free(self) -> bool:
         assert self.stage.holds is not None
         return predicate.released(self._env.scene, self.stage.holds)(self._env.data)
@@ -127,7 +132,8 @@ class Execution:
             self.outcome = wrong
 
     def _wrong(self, error: float) -> Outcome | None:
-        if error > DRIFT_M:
+        pushes = self.stage.keyposes[self.passed].verb in MOVING_VERBS
+        if error > (PUSH_DRIFT_M if pushes else DRIFT_M):
             return "drift"
         if self._acted or self._thing is None:
             return None

@@ -15,7 +15,7 @@ from libero_safety.demo.situation import Situation
 from libero_safety.demo.variants import sample_variants
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.plan.kinematics import Arm
-from libero_safety.plan.problem import Planner
+from libero_safety.plan.planners import make_planner
 from libero_safety.sim.env import Env
 from libero_safety.types import ACTION_SIZE, Chunk, FloatArray, Keypose, Observation
 
@@ -40,6 +40,7 @@ class ExpertPolicy:
         keyposes: a TOML file of keyposes; by default `keyposes/<task>.toml` beside the scenario's file.
         vary: draw variants of the keyposes from the first; else the written poses are tried first.
         tries: variants of a stage that are tried.
+        planner: finds ways that are not straight, a name in `plan.planners.PLANNERS`.
         give_up: what to do when there is no way: `wait` until the episode is over, or `raise` an ExpertError.
     """
 
@@ -50,9 +51,11 @@ class ExpertPolicy:
         keyposes: Path | None = None,
         vary: bool = False,
         tries: int = 5,
+        planner: str = "tip",
         give_up: Literal["wait", "raise"] = "wait",
     ) -> None:
         self._source, self._vary, self._tries, self._give_up = keyposes, vary, tries, give_up
+        self._planner = make_planner(planner)
         self._env: Env | None = None
         self._episode: _Episode | None = None
 
@@ -72,7 +75,7 @@ class ExpertPolicy:
         found = find_keyposes(self._env, self._source)
         course: Course | Failure = found
         if not isinstance(found, Failure):
-            router = Router(default_planner(), seed)
+            router = Router(self._planner, seed)
             course = Course(sample_variants(found, rng), router, rng, vary=self._vary, tries=self._tries)
         self._episode = _Episode(self._env, course, seed)
 
@@ -87,22 +90,14 @@ class ExpertPolicy:
             raise ExpertError("ExpertPolicy.act() before reset()")
         action = episode.action()
         if episode.failure is not None and self._give_up == "raise":
-            raise ExpertError(f"{episode.failure.reason} at {episode.failure.stage!r}: {episode.failure.detail}")
+            raise ExpertError(
+                f"{episode.failure.reason} at {episode.failure.stage!r}: {episode.failure.detail}"
+            )
         return action[None]
 
     def report(self) -> ExpertReport:
         """Return what was decided in the episode so far."""
         return self._episode.report() if self._episode is not None else ExpertReport()
-
-
-class _NoSearch:
-    def plan(self, problem):
-        from libero_safety.plan.problem import PlanFailed
-        return PlanFailed("timeout", "no planner yet")
-
-
-def default_planner():
-    return _NoSearch()
 
 
 def find_keyposes(env: Env, source: Path | None) -> tuple[Keypose, ...] | Failure:
@@ -156,8 +151,6 @@ class _Episode:
         env, stage = self._env, course.stages[course.index]
         self._passed = passed
         situation = Situation.now(env.scene, env.data, self._arm, env.time_s, stage.holds)
-        if stage.holds is None and stage.rest(passed).gripper <= 0:
-            situation.open_fingers()
         planned = course.plan(situation, passed)
         if isinstance(planned, Failure):
             self.failure = planned
@@ -180,13 +173,23 @@ class _Episode:
         elif self._replans > REPLANS:
             reason = "lost_grasp" if execution.outcome == "missed" else "drift"
             self.failure = Failure(reason, name, f"{execution.outcome} {self._replans} times")
-        else:
-            self._begin(course, 0 if execution.outcome == "missed" else self._passed + execution.passed)
+        elif not self._begin(course, 0 if execution.outcome == "missed" else self._passed + execution.passed):
+            self._go_on(execution)
+
+    def _go_on(self, execution: Execution) -> None:
+        """Keep to the old route where there is no new one, if what happened is no reason to stop."""
+        if execution.outcome == "moved" and execution.stage.holds is not None:
+            execution.accept()
+            self._execution, self.failure = execution, None
 
     def _wait_for_goal(self) -> None:
         self._idle += 1
         if self._idle > LAST_STEPS:
-            self.failure = Failure("goal_not_reached", self._reports[-1].name if self._reports else "", "all keyposes were passed")
+            self.failure = Failure(
+                "goal_not_reached",
+                self._reports[-1].name if self._reports else "",
+                "all keyposes were passed",
+            )
 
     def _note(self, execution: Execution) -> None:
         route = execution.route

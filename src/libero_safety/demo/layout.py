@@ -1,8 +1,9 @@
 """From the keyposes of a stage to grip poses in the world, consistent from grasp to release."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,10 +19,15 @@ from libero_safety.demo.target import (
     nearest_turn,
     world_target,
 )
-from libero_safety.types import FloatArray, Keypose
+from libero_safety.types import FloatArray, Keypose, Symmetry
 
-UNREACHABLE_RAD = 100.0
-"""What a pose out of reach adds to the cost of a choice: more than any way in joint space."""
+LIMIT_RAD = 0.04
+"""How far from their limits the joints stay at a keypose: the elbow lags behind while the tip moves."""
+_TURNS: dict[Symmetry, tuple[float, ...]] = {
+    "none": (0.0,),
+    "half-turn": (0.0, math.pi),
+    "full": tuple(k * math.pi / 4 for k in (0, 1, -1, 2, -2, 3, -3, 4)),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,10 @@ class Layout:
         return next((i for i, joints in enumerate(self.joints) if joints is None), None)
 
 
+Blocked: TypeAlias = Callable[[Situation, Stage, Layout], int]
+"""Tells how many of the keyposes of a stage that are within reach are not free."""
+
+
 def lay_out(situation: Situation, stage: Stage, turn: FloatArray, arrive_s: float) -> Layout:
     """Return the grip poses of a stage.
 
@@ -58,26 +68,36 @@ def lay_out(situation: Situation, stage: Stage, turn: FloatArray, arrive_s: floa
     poses: list[PoseArrays] = []
     found: list[FloatArray | None] = []
     for keypose in stage.keyposes:
-        tip = _grip_pose(situation, stage, keypose, tip, turn, arrive_s)
-        natural = situation.arm.natural(*tip, joints)
+        choices = _grip_poses(situation, stage, keypose, tip, turn, arrive_s)
+        tip, natural = _first_reachable(situation, choices, joints)
         poses.append(tip)
         found.append(natural)
         joints = joints if natural is None else natural
     return Layout(tuple(poses), tuple(found))
 
 
-def choose_turn(situation: Situation, stages: Sequence[Stage]) -> FloatArray:
+def choose_turn(situation: Situation, stages: Sequence[Stage], blocked: Blocked) -> FloatArray:
     """Return the turn (3, 3) of the gripper about its z axis for the next stages, until something is let go.
 
     The two fingers are interchangeable, so the gripper may be turned by half a turn wherever it takes hold of
-    something. Of the two turns it is the one with which all keyposes are within reach; of two such, the one with
-    the shorter way for the joints.
+    something; by any turn where all keyposes say so. It is the smallest turn with which all keyposes are within
+    reach and free, or else one with the fewest that are not.
+
+    Args:
+        situation: how things are.
+        stages: what comes next.
+        blocked: tells how many keyposes of a stage are not free.
     """
-    rotation = _first_rotation(situation, stages[0])
-    near = rotation.T @ nearest_turn("half-turn", rotation, situation.tip[1])
-    turns = [near, near @ about_z(math.pi)]
-    costs = [_cost(situation.copy(), stages, turn) for turn in turns]
-    return turns[int(np.argmin(costs))]
+    rotation, symmetry = _first_rotation(situation, stages[0])
+    turns = [rotation.T @ other for other in _equivalent(symmetry, rotation, situation.tip[1])]
+    best, least = turns[0], math.inf
+    for turn in turns:
+        cost = _problems(situation.copy(), stages, turn, blocked)
+        if cost < least:
+            best, least = turn, cost
+        if not cost:
+            break
+    return best
 
 
 def settle(situation: Situation, stage: Stage, layout: Layout, time_s: float) -> None:
@@ -90,43 +110,57 @@ def settle(situation: Situation, stage: Stage, layout: Layout, time_s: float) ->
         situation.give()
 
 
-def _cost(situation: Situation, stages: Sequence[Stage], turn: FloatArray) -> float:
-    cost = 0.0
+def _problems(situation: Situation, stages: Sequence[Stage], turn: FloatArray, blocked: Blocked) -> int:
+    """Return how many keyposes are out of reach or not free with a turn, until something is let go."""
+    count = 0
     for stage in stages:
         layout = lay_out(situation, stage, turn, situation.time_s)
-        before = situation.joints
-        for joints in layout.joints:
-            if joints is None:
-                cost += UNREACHABLE_RAD
-            else:
-                cost += float(np.abs(joints - before).sum())
-                before = joints
+        count += sum(joints is None for joints in layout.joints) + blocked(situation, stage, layout)
         settle(situation, stage, layout, situation.time_s)
         if stage.gives:
             break
-    return cost
+    return count
 
 
-def _first_rotation(situation: Situation, stage: Stage) -> FloatArray:
-    """Return the rotation of the first grip pose that something other than the gripper itself determines."""
-    for keypose in stage.keyposes:
-        if keypose.frame != GRIPPER and not keypose.tool:
-            return world_target(keypose, *situation.frame(keypose.frame))[1]
-    return situation.tip[1]
+def _first_rotation(situation: Situation, stage: Stage) -> tuple[FloatArray, Symmetry]:
+    """Return the rotation of the first grip pose that something else than the gripper determines, and its symmetry."""
+    placed = [k for k in stage.keyposes if k.frame != GRIPPER and not k.tool]
+    if not placed:
+        return situation.tip[1], "half-turn"
+    full = all(keypose.symmetry == "full" for keypose in placed)
+    rotation = world_target(placed[0], *situation.frame(placed[0].frame))[1]
+    return rotation, "full" if full else "half-turn"
 
 
-def _grip_pose(
+def _equivalent(symmetry: Symmetry, rotation: FloatArray, now: FloatArray) -> list[FloatArray]:
+    """Return rotations (3, 3) that do as well, the one nearest to `now` first."""
+    near = nearest_turn(symmetry, rotation, now)
+    return [near @ about_z(angle) for angle in _TURNS[symmetry]]
+
+
+def _grip_poses(
     situation: Situation, stage: Stage, keypose: Keypose, tip: PoseArrays, turn: FloatArray, arrive_s: float
-) -> PoseArrays:
-    """Return the grip pose of a keypose to which the motion comes from `tip`."""
+) -> list[PoseArrays]:
+    """Return the grip poses that a keypose stands for, the most wanted first; the motion comes from `tip`."""
     if keypose.frame == GRIPPER:
-        return world_target(keypose, *grip_frame(tip))
+        return [world_target(keypose, *grip_frame(tip))]
     pos, rotation = world_target(keypose, *_frame(situation, stage, keypose.frame, tip, arrive_s))
     if not keypose.tool:
-        return pos, rotation @ turn
+        return [(pos, rotation @ turn)]
     in_grip = held_in_grip(situation.tip, situation.frame(keypose.tool))
-    rotation = nearest_turn(keypose.symmetry, rotation, tip[1] @ in_grip[1])
-    return grip_for((pos, rotation), in_grip)
+    rotations = _equivalent(keypose.symmetry, rotation, tip[1] @ in_grip[1])
+    return [grip_for((pos, other), in_grip) for other in rotations]
+
+
+def _first_reachable(
+    situation: Situation, choices: Sequence[PoseArrays], joints: FloatArray
+) -> tuple[PoseArrays, FloatArray | None]:
+    """Return the first pose that is well within reach with its natural joints, else the first without."""
+    for pose in choices:
+        natural = situation.arm.natural(*pose, joints)
+        if natural is not None and situation.arm.within_limits(natural, LIMIT_RAD):
+            return pose, natural
+    return choices[0], None
 
 
 def _frame(situation: Situation, stage: Stage, name: str, tip: PoseArrays, arrive_s: float) -> PoseArrays:

@@ -4,17 +4,34 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from libero_safety.demo.keypose import VERBS
-from libero_safety.demo.stages import Stage, entity_of
+from libero_safety.demo.stages import MOVING_VERBS, Stage, entity_of
 from libero_safety.demo.target import GRIPPER
-from libero_safety.plan.bounds import MARGIN_M, Allow
+from libero_safety.plan.bounds import MARGIN_M, TOUCH_M, Allow
+from libero_safety.sim.scene import Scene
 from libero_safety.ubddl.spec import Scenario
 
-MARGINS_M = (0.02, 0.01, MARGIN_M)
-"""Clearances to protected things, the most wanted first; the last is the least that is ever planned."""
+
+class Care(NamedTuple):
+    """How careful a motion is.
+
+    Attributes:
+        margin_m: clearance to what the rules protect, on top of what they ask for.
+        touch_m: clearance of the open fingers to what they are about to take; negative where they may rub.
+    """
+
+    margin_m: float
+    touch_m: float
+
+
+CARES = (Care(0.02, 0.001), Care(0.01, 0.001), Care(MARGIN_M, 0.0), Care(MARGIN_M, TOUCH_M))
+"""The most wanted first; with less care than the last nothing is planned."""
 SURFACE_M = 0.002
-"""Clearance to the workspace, and to what the thing to be grasped stands on: fingers go down beside thin things."""
+"""Clearance to what is fixed, and to what the thing to be grasped stands on: fingers go down beside thin things."""
 NEAR_M = 0.002
 """Clearance to a part that must not be touched of a thing that must: a blade beside the handle."""
+
+YIELDS_M = -1.0
+"""What gives way to the fingers may be where they go: where it will be is not known."""
 
 _DISTANCE_WORDS = ("NoContact", "MaxForce", "MinClearance")
 
@@ -50,30 +67,38 @@ def kept_apart(scenario: Scenario, holds: str | None) -> list[Apart]:
     return found
 
 
-def allowances(
-    scenario: Scenario, stage: Stage, segment: int, margin_m: float, resting: Sequence[str]
-) -> list[Allow]:
+def allowances(scene: Scene, stage: Stage, segment: int, care: Care, resting: Sequence[str]) -> list[Allow]:
     """Return the bounds for the motion to one keypose of a stage; later ones go before earlier ones.
 
-    What a rule protects is kept `margin_m` further away than the rule asks. What the keypose's verb, or leaving the
+    What a rule protects is kept further away than the rule asks. What the keypose's verb, or leaving the
     last stop, must touch may be touched; parts of it that a rule protects still keep a little distance.
 
     Args:
-        scenario: whose rules they are.
+        scene: whose rules they are.
         stage: the motion.
         segment: which of its keyposes the motion leads to.
-        margin_m: clearance to what is protected.
+        care: how much further, and how near the fingers come to what they take.
         resting: entities that the thing to be grasped, or held, stands on or leans at where the stage begins.
     """
-    apart = kept_apart(scenario, stage.holds)
+    apart = kept_apart(scene.scenario, stage.holds)
     touched = list(_touched(stage, segment, resting))
-    bounds = [Allow("robot", "workspace", SURFACE_M)]
-    if stage.holds is not None:
-        bounds.append(Allow("held", "workspace", SURFACE_M))
-    else:
+    movers = ["robot"] if stage.holds is None else ["robot", "held"]
+    still = [name for name, entity in scene.entities.items() if entity.qpos is None]
+    bounds = [Allow(mover, name, SURFACE_M) for name in still for mover in movers]
+    if stage.holds is None:
         bounds += [Allow("robot.gripper", name, SURFACE_M) for name in resting]
-    bounds += [Allow(rule.mover, rule.other, rule.distance_m + margin_m) for rule in apart]
-    bounds += [Allow(mover, other) for mover, other in touched]
+    beside_m = min(SURFACE_M, care.touch_m)
+    beside = {other: None for mover, other in touched if mover == "held"}
+    owner = entity_of(stage.keyposes[segment].frame)
+    beside |= {owner: None} if owner in still else {}
+    bounds += [Allow("robot", name, beside_m) for name in beside]
+    bounds += [Allow(rule.mover, rule.other, rule.distance_m + care.margin_m) for rule in apart]
+    near_m = care.touch_m if stage.takes is not None else TOUCH_M
+    if stage.keyposes[segment].verb in MOVING_VERBS:
+        near_m = YIELDS_M
+        # A door that is pushed shut takes along what was put behind it.
+        touched += [("robot.gripper", stage.leaves)] if stage.leaves is not None else []
+    bounds += [Allow(mover, other, TOUCH_M if mover == "held" else near_m) for mover, other in touched]
     for rule in apart:
         if rule.firmly and any(_about(rule, *pair) for pair in touched):
             bounds.append(Allow(rule.mover, rule.other, max(rule.distance_m, NEAR_M)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from libero_safety.demo.follow import Follow
 from libero_safety.demo.layout import Layout
-from libero_safety.demo.margins import MARGINS_M
+from libero_safety.demo.margins import CARES
 from libero_safety.demo.report import Failure
 from libero_safety.demo.segments import Segment, Segmenter
 from libero_safety.demo.situation import Situation
@@ -17,10 +17,14 @@ from libero_safety.demo.stages import Stage
 from libero_safety.demo.worlds import Worlds
 from libero_safety.plan.corridor import TipPath
 from libero_safety.plan.problem import Planner
-from libero_safety.plan.timing import DT_S, TimingFailed, TipMotion, time_path
+from libero_safety.plan.timing import DT_S, TimingFailed, TipLimits, TipMotion, time_path
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
 
+LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=2.0, authority=0.95)
+"""Along one axis the controller itself allows less speed than this; across several it adds up."""
+PUSH_LIMITS = TipLimits(speed_m_s=0.12, turn_rad_s=0.6)
+"""Where something has to give way."""
 WAIT_S = 8.0
 """How long the robot waits for a moving hazard at most."""
 WAIT_STEP_S = 0.2
@@ -66,7 +70,9 @@ class Route:
         share = self.follow.shares(self.passes)[rows, None]
         offsets = share * np.array([self.follow.offset(float(t)) for t in times_s])
         motion = self.motion
-        return replace(motion, pos=motion.pos[rows] + offsets, quat=motion.quat[rows], joints=motion.joints[rows])
+        return replace(
+            motion, pos=motion.pos[rows] + offsets, quat=motion.quat[rows], joints=motion.joints[rows]
+        )
 
     def joints(self, situation: Situation, start_s: float) -> FloatArray:
         """Return the joints (n, 7) of the motion when it begins at a time, that of the frame included."""
@@ -104,9 +110,17 @@ class Router:
             The route, or why there is none with the smallest margin.
         """
         started = time.perf_counter()
+        unreachable = layout.unreachable
+        if unreachable is not None:
+            at = np.round(layout.poses[unreachable][0], 3).tolist()
+            return Failure(
+                "unreachable",
+                stage.keyposes[unreachable].name,
+                f"the grip site cannot be at {at} as it is turned",
+            )
         found: Route | Failure = Failure("unreachable", stage.name, "")
-        for margin_m in MARGINS_M:
-            worlds = Worlds(situation, stage, follow, margin_m, resting)
+        for care in CARES:
+            worlds = Worlds(situation, stage, follow, care, resting)
             found = _Search(self._segmenter, situation, stage, layout, follow, worlds).run()
             if isinstance(found, Route):
                 return replace(found, plan_s=time.perf_counter() - started)
@@ -156,13 +170,14 @@ class _Search:
             valid=lambda joints, time_s: (
                 time_s == 0.0 or world(path.owner(situation.arm.fk(joints)[0])).free(joints)
             ),
+            limits=PUSH_LIMITS if stage.pushes else LIMITS,
             velocity=situation.velocity,
         )
         if isinstance(motion, TimingFailed):
             return self._untimed(motion, path, world)
         passes = np.maximum.accumulate([path.owner(pos) for pos in motion.pos])
         planner = next((s.planner for s in segments if s.planner != "straight"), "straight")
-        return Route(motion, self._follow, passes, situation.time_s, planner, self._worlds.margin_m)
+        return Route(motion, self._follow, passes, situation.time_s, planner, self._worlds.care.margin_m)
 
     def _untimed(self, failed: TimingFailed, path: "_Path", world: Callable[[int], World]) -> Failure:
         detail = f"{failed.reason}: {failed.detail}"

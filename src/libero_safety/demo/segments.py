@@ -17,12 +17,14 @@ from libero_safety.plan.problem import Hinge, PlanFailed, Planner, Problem, Upri
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray, Keypose
 
-FREE_M, FREE_RAD = 0.03, 0.15
+FREE_M, FREE_RAD = 0.08, 0.3
 """How far a smooth motion may leave a way through free space."""
 CLOSE_M, CLOSE_RAD = 0.004, 0.03
 """How far it may leave the way on which something is touched or let go."""
-TOUCHING_WAY_M = 0.03
-"""Length of the end of a way on which it is held to closely, when something is touched there."""
+FUNNEL_M = 0.08
+"""Length of the end of a way along which it narrows, when something is touched there."""
+STRAIGHT_M = 0.01
+"""How far a motion may leave a way that has to be straight though nothing is touched."""
 
 REASONS: dict[str, ReasonName] = {
     "start_in_collision": "start_in_collision",
@@ -150,20 +152,18 @@ def _first_hit(
 
 
 def _with_slack(way: tuple[FloatArray, FloatArray, str], stage: Stage, index: int) -> Segment:
+    """Let a smooth motion leave the way, by little near to what is touched at its ends."""
     pos, rot, planner = way
-    rows = len(pos)
     keypose = stage.keyposes[index]
-    slack, turn = np.full(rows, FREE_M), np.full(rows, FREE_RAD)
-    touches = VERBS[keypose.verb].touches != "nothing"
-    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(pos, axis=0), axis=1))])
-    if keypose.straight or keypose.hinge:
-        slack[:], turn[:] = CLOSE_M, CLOSE_RAD
-    if touches:
-        near = lengths >= lengths[-1] - TOUCHING_WAY_M
-        slack[near], turn[near] = CLOSE_M, CLOSE_RAD
+    gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(pos, axis=0), axis=1))])
+    share = np.ones(len(pos))
+    if VERBS[keypose.verb].touches != "nothing" and keypose.verb not in ("lift", "retreat"):
+        share = np.minimum(share, (gone[-1] - gone) / FUNNEL_M)
     if index == 0 and (stage.leaves is not None or stage.holds is not None):
-        near = lengths <= TOUCHING_WAY_M
-        slack[near], turn[near] = CLOSE_M, CLOSE_RAD
-    if index + 1 < len(stage.keyposes):
-        slack[-1] = min(slack[-1], keypose.tolerance_m)
-    return Segment(pos, rot, slack, turn, planner)
+        share = np.minimum(share, gone / FUNNEL_M)
+    if keypose.straight and keypose.verb == "move":
+        share = np.minimum(share, STRAIGHT_M / FREE_M)
+    if keypose.hinge:
+        share[:] = 0.0
+    slack_m, slack_rad = CLOSE_M + (FREE_M - CLOSE_M) * share, CLOSE_RAD + (FREE_RAD - CLOSE_RAD) * share
+    return Segment(pos, rot, slack_m, slack_rad, planner)

@@ -48,10 +48,6 @@ class Situation:
         held = Held.now(scene, own, holds) if holds is not None else None
         return cls(scene, own, arm, time_s, held, velocity)
 
-    def open_fingers(self) -> None:
-        """Open the fingers as far as they go, as they will be where something is touched."""
-        self._fingers(1.0)
-
     def copy(self) -> "Situation":
         """Return another one in the same state, to be moved on independently."""
         data = mujoco.MjData(self.scene.model)
@@ -144,14 +140,15 @@ class Situation:
     def take(self, entity: str) -> None:
         """Close the gripper on an entity, as both are now."""
         self.held = Held.now(self.scene, self.data, entity)
-        self._fingers(0.5)
+        self.set_fingers(0.5)
 
     def give(self) -> None:
         """Open the gripper; what was held stays where it is."""
         self.held = None
-        self._fingers(1.0)
+        self.set_fingers(1.0)
 
-    def _fingers(self, opening: float) -> None:
+    def set_fingers(self, opening: float) -> None:
+        """Put the fingers where they are at an opening from 0 to 1."""
         for address, value in zip(self.scene.robot.finger_qpos, FINGER_OPEN_QPOS, strict=True):
             self.data.qpos[address] = value * opening
         mujoco.mj_kinematics(self.scene.model, self.data)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from libero_safety.demo.follow import Follow
-from libero_safety.demo.margins import NEAR_M, allowances
+from libero_safety.demo.margins import NEAR_M, Care, allowances
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage
 from libero_safety.plan.bounds import Allow
@@ -20,26 +20,25 @@ _RELAXED = 6
 
 
 class Worlds:
-    """The worlds of one stage with one margin.
+    """The worlds of one stage with one care.
 
     Attributes:
-        margin_m: clearance to protected things.
+        care: how near the robot comes to what.
         moving: names of what moves by itself.
     """
 
     def __init__(
-        self, situation: Situation, stage: Stage, follow: Follow, margin_m: float, resting: Sequence[str]
+        self, situation: Situation, stage: Stage, follow: Follow, care: Care, resting: Sequence[str]
     ) -> None:
         self._situation, self._stage = situation, stage
         self._follow, self._resting = follow, resting
-        self.margin_m = margin_m
+        self.care = care
         hazards = [h for h in situation.scene.hazards if h.law.peak_speed_m_s > 0.0]
         self.moving = tuple(h.entity for h in hazards)
         peak = max((h.law.peak_speed_m_s for h in hazards), default=0.0)
         step_s = SWEEP_M / peak if peak else SWEEP_S
         self._times = [float(t) for t in situation.time_s + np.arange(0.0, SWEEP_S, max(step_s, 0.1))]
         self._made: dict[tuple[int, str], World] = {}
-        self._start_allows: list[Allow] | None = None
 
     def still(self, segment: int) -> World:
         """Return the world on the way to a keypose, without what moves; what is followed stands as it is met."""
@@ -69,13 +68,13 @@ class Worlds:
 
     def _make(self, segment: int, ignored: Sequence[str]) -> World:
         situation, stage = self._situation, self._stage
-        allow = allowances(situation.scene.scenario, stage, segment, self.margin_m, self._resting)
+        allow = allowances(situation.scene, stage, segment, self.care, self._resting)
         movers = ["robot"] if stage.holds is None else ["robot", "held"]
         contents = situation.contents
         allow += [Allow(mover, name, _IGNORED_M) for name in (*ignored, *contents) for mover in movers]
-        if segment == 0:
-            allow = self._from_here(allow)
-        return self._world(allow)
+        if stage.holds is None:
+            situation.set_fingers(0.0 if stage.command(segment) > 0 else 1.0)
+        return self._world(self._from_here(allow) if segment == 0 else allow)
 
     def _from_here(self, allow: list[Allow]) -> list[Allow]:
         """Let what is nearer than its bound where the stage begins stay so near: there is no other way out."""

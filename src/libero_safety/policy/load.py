@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
+from libero_safety.demo.expert import ExpertPolicy
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.policy.baselines import NoopPolicy, RandomPolicy, RecklessPolicy, ReplayPolicy
 from libero_safety.policy.contract import CheckedPolicy, ContractError, PolicyRaised
@@ -20,6 +21,7 @@ POLICIES: Registry[PolicyFactory] = Registry(
     "policy",
     "libero_safety.policies",
     {
+        "expert": ExpertPolicy,
         "noop": NoopPolicy,
         "openpi": OpenpiPolicy,
         "random": RandomPolicy,
