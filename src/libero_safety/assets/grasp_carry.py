@@ -19,8 +19,8 @@ from libero_safety.types import FloatArray, Key
 from libero_safety.ubddl.spec import Split
 
 CARRIED = frozenset(
-    """akita_black_bowl basket billiard_balls bowl cutting_board dish_towel glazed_rim_porcelain_ramekin plate
-    porcelain_bowl salad_porcelain_plate storage_box toy_balls tray white_bowl wood_bowl wooden_tray""".split()
+    """akita_black_bowl basket billiard_balls bowl cutting_board dish_towel glazed_rim_porcelain_ramekin notebook
+    plate porcelain_bowl salad_porcelain_plate storage_box toy_balls tray white_bowl wood_bowl wooden_tray""".split()
 )
 """Types that are carried."""
 MAX_DISPLACEMENT_M = 0.01

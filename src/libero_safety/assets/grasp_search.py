@@ -14,7 +14,7 @@ import numpy as np
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.geometry import in_root
 from libero_safety.assets.grasp_quality import hand_overlap, spread, wrench_space
-from libero_safety.assets.grasp_sim import Closed, HandSim
+from libero_safety.assets.grasp_sim import KEPT_M, Closed, HandSim
 from libero_safety.assets.grasps import GraspQuality
 from libero_safety.assets.hand import DOFS, FINGERS, JOINT_NAMES, HandModel, clip_shape
 from libero_safety.assets.solid import Solid
@@ -22,9 +22,11 @@ from libero_safety.types import FloatArray
 
 GRIP_M = 0.095
 """Widest way across an object that fingers and thumb can close around."""
+EDGE_M = 0.045
+"""Thickest edge of something larger that they can."""
 NOT_GRIPPED = frozenset({"blade", "tines", "flame", "bristles", "lens"})
 """Parts that nobody takes hold of."""
-MOSTLY_GRIPPED = {"handle": 12.0, "neck": 0.3, "cap": 0.1, "lid": 0.3, "stem": 0.1}
+MOSTLY_GRIPPED = {"handle": 12.0, "visor": 12.0, "neck": 0.3, "cap": 0.1, "lid": 0.3, "stem": 0.1}
 """How much likelier a hand goes to a part, per area; 1 for the others."""
 MIN_FINGERS = 2
 MIN_EPSILON = 0.02
@@ -109,7 +111,7 @@ class GraspSearch:
         if self._forbidden.shapes and (self._forbidden.signed_distance(vertices) < 0.004).any():
             return self._reject("the hand touches what nobody grips")
         moved = self._sim.displacements(closed)
-        if moved[0] > MAX_DISPLACEMENT_M or not np.isfinite(moved[-1]):
+        if moved[0] > MAX_DISPLACEMENT_M or moved.max() > KEPT_M:
             return self._reject("the object slips")
         both = hand_overlap(self._solid, self._model, self._shape, pose, (closed.rot, closed.pos))
         quality = GraspQuality(
@@ -122,7 +124,7 @@ class GraspSearch:
             space.epsilon,
             space.volume,
             1000 * float(moved[0]),
-            int((moved <= MAX_DISPLACEMENT_M * 2).sum()),
+            len(moved),
         )
         return Found(closed.pos, closed.rot, pose, closed.angles, quality)
 
@@ -133,8 +135,7 @@ class GraspSearch:
         point, out = self._points[index], self._normals[index]
         out = _tilted(out, rng.normal(0.0, 0.15), rng)
         deep = self._across(point - 1e-4 * out, -out)[1]
-        if deep > GRIP_M:
-            return None
+        widest = GRIP_M if deep < GRIP_M else EDGE_M
         middle = point - out * min(deep / 2, 0.03)
         helper = np.eye(3)[np.abs(out).argmin()]
         first = np.cross(out, helper)
@@ -148,7 +149,7 @@ class GraspSearch:
                 continue
             behind, ahead = self._across(middle, way)
             cost = behind + ahead + 0.02 * rng.uniform()
-            if behind + ahead < GRIP_M and (best is None or cost < best[0]):
+            if behind + ahead < widest and (best is None or cost < best[0]):
                 best = (cost, way, (ahead - behind) / 2)
         if best is None:
             return None

@@ -19,7 +19,9 @@ ATTEMPTS = 320
 SURPLUS, LEAST = 2, 3
 """How many times as many grasps are looked for as are kept, and how many at least."""
 HANDS = 2
-"""Hands, each of a side and shape of its own, that share the attempts."""
+"""Hands, each of a shape of its own, that share the attempts."""
+SIDES: tuple[Side, Side] = ("right", "left")
+"""Of the hands one is a right one and one a left one, in drawn order."""
 SHAPE_SPREAD, SHAPE_MOST = 0.8, 1.8
 """Shapes of hands: standard deviation and largest of each coefficient."""
 _PALM_M, _TURN_RAD = 0.03, 0.5
@@ -59,9 +61,9 @@ def split_of(thing: str) -> Split:
     return "train" if numbered is None else numbered.split
 
 
-def draw_hand(rng: np.random.Generator) -> tuple[Side, FloatArray, HandModel]:
-    """Return a side, the shape (10,) of some adult's hand, and the built-in hand of that side."""
-    side: Side = "right" if rng.integers(2) else "left"
+def draw_hand(rng: np.random.Generator, side: Side | None = None) -> tuple[Side, FloatArray, HandModel]:
+    """Return a side, drawn if not given, the shape (10,) of some adult's hand, and the built-in hand of that side."""
+    side = side or ("right" if rng.integers(2) else "left")
     shape = np.clip(rng.normal(0.0, SHAPE_SPREAD, 10), -SHAPE_MOST, SHAPE_MOST)
     return side, shape, embedded_hand(side)
 
@@ -75,9 +77,10 @@ def synthesise(asset: Asset, *, count: int, seed: int, attempts: int = ATTEMPTS)
     kept: list[_Kept] = []
     rejected: Counter[str] = Counter()
     tried = 0
+    first = int(rng_for(Key("", asset.name, 0, seed, 0), "side").integers(2))
     for number in range(HANDS):
         rng = rng_for(Key("", asset.name, 0, seed, number), "grasps")
-        side, shape, model = draw_hand(rng)
+        side, shape, model = draw_hand(rng, SIDES[(first + number) % 2])
         search = GraspSearch(asset, model, shape, rng)
         wanted = -(-max(SURPLUS * count, LEAST) * (number + 1) // HANDS)
         for _ in range(attempts // HANDS):
