@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.sim.robot import RobotIds
 from libero_safety.sim.scene import IntArray, Scene
 from libero_safety.types import FloatArray
 
@@ -15,6 +16,11 @@ MARGIN_M = 0.005
 """Clearance that planned motions keep to everything that they may not touch."""
 TOUCH_M = -0.003
 """How near things come that may touch: they may overlap by this, but nothing passes through anything."""
+
+GRIPPER = ("link7", "hand", "left_finger", "right_finger")
+"""Links against which a held thing does not move."""
+NEVER = -np.inf
+"""The limit of two that are not looked at."""
 
 
 class WorldError(LiberoSafetyError):
@@ -101,6 +107,44 @@ def allowed_bounds(scene: Scene, load: Load | None, allow: Sequence[Allow]) -> l
         if "held" in (pair.first, pair.second) and load is None:
             raise WorldError(f"{scene.scenario.name}: {pair} is about what is held, but nothing is")
     return [Bound(_geoms(scene, load, p.first), _geoms(scene, load, p.second), p.limit_m) for p in allow]
+
+
+def limit_table(
+    model: mujoco.MjModel,
+    robot: RobotIds,
+    row_of: IntArray,
+    loads: IntArray,
+    margin_m: float,
+    bounds: Sequence[Bound],
+) -> FloatArray:
+    """Return the smallest free distance (m) of each moving geom (row) to every geom (column).
+
+    Args:
+        model: the model.
+        robot: where the robot is in it.
+        row_of: (ngeom,) row of each moving geom, -1 for the others.
+        loads: geoms of what is held.
+        margin_m: of pairs with no other limit; the robot's own links and its load may come as near as they like.
+        bounds: other limits.
+    """
+    table = np.full((int(row_of.max()) + 1, model.ngeom), NEVER)
+    table[:, (model.geom_contype | model.geom_conaffinity) != 0] = margin_m
+    links = {link: np.array(geoms, np.int32) for link, geoms in robot.link_geoms.items()}
+    gripper, arm = np.concatenate([links[link] for link in GRIPPER]), np.array(robot.all_geoms, np.int32)
+    ruled = [
+        *bounds,
+        Bound(arm, arm, 0.0),
+        Bound(arm, loads, 0.0),
+        Bound(gripper, loads, NEVER),
+        Bound(loads, loads, NEVER),
+        Bound(links["left_finger"], links["right_finger"], NEVER),
+    ]
+    for bound in ruled:
+        for a, b in ((bound.first, bound.second), (bound.second, bound.first)):
+            rows = row_of[a]
+            table[np.ix_(rows[rows >= 0], b)] = bound.limit_m
+    table[np.ix_(row_of[links["link0"]], row_of < 0)] = NEVER
+    return table
 
 
 def geom_names(scene: Scene) -> dict[int, str]:

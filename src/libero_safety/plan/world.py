@@ -15,7 +15,9 @@ import numpy as np
 from libero_safety.numba_cache import njit
 from libero_safety.plan.advance import Wrapping, advance, doubtful
 from libero_safety.plan.bounds import (
+    GRIPPER,
     MARGIN_M,
+    NEVER,
     Allow,
     Bound,
     Held,
@@ -23,6 +25,7 @@ from libero_safety.plan.bounds import (
     WorldError,
     allowed_bounds,
     geom_names,
+    limit_table,
     rule_bounds,
 )
 from libero_safety.plan.kinematics import Arm
@@ -31,10 +34,6 @@ from libero_safety.sim import contact
 from libero_safety.sim.robot import LINK_NAMES, RobotIds
 from libero_safety.sim.scene import Hazard, IntArray, Scene
 from libero_safety.types import FloatArray
-
-_GRIPPER = ("link7", "hand", "left_finger", "right_finger")
-"""Links against which a held thing does not move."""
-_NEVER = -np.inf
 
 
 class Hit(NamedTuple):
@@ -112,7 +111,7 @@ class World:
         self._moving = np.array([*robot.all_geoms, *loads], np.int32)
         self._row = np.full(model.ngeom, -1, np.int32)
         self._row[self._moving] = np.arange(len(self._moving), dtype=np.int32)
-        self._limits = self._limit_table(loads, bounds)
+        self._limits = limit_table(self.model, robot, self._row, loads, margin_m, bounds)
         self._mask()
         self._settle(self.home)
 
@@ -257,12 +256,15 @@ class World:
         """What `advance` measures with; fingers as at first, hazards at all the times."""
         self._settle(self.home)
         self._put_hazards(self._places[0])
-        shifts = [
+        return wrap(self.model, self._data, self.robot, self._moving, self._limits, self._shifts())
+
+    def _shifts(self) -> list[tuple[int, IntArray, FloatArray]]:
+        """Number of a time but the first, a hazard's geoms, and how far it is then from where it is at the first."""
+        return [
             (time, self._geoms_of(hazard), pos - here)
             for time, place in enumerate(self._places[1:], start=1)
             for hazard, pos, here in zip(self._hazards, place, self._places[0], strict=True)
         ]
-        return wrap(self.model, self._data, self.robot, self._moving, self._limits, shifts)
 
     def _geoms_of(self, hazard: Hazard) -> IntArray:
         body = int(self.model.jnt_bodyid[np.flatnonzero(self.model.jnt_qposadr == hazard.qpos)[0]])
@@ -273,6 +275,40 @@ class World:
         self._settle(joints)
         site = self.robot.grip_site
         return np.array(self._data.site_xpos[site]), np.array(self._data.site_xmat[site]).reshape(3, 3)
+
+    @property
+    def base_pose(self) -> tuple[FloatArray, FloatArray]:
+        """Position (3,) and rotation (3, 3) of the robot's base link, world."""
+        return self.body_pose(self.robot.link_bodies["link0"])
+
+    def body_pose(self, body: int) -> tuple[FloatArray, FloatArray]:
+        """Position (3,) and rotation (3, 3) of a body at the configuration that was looked at last."""
+        return np.array(self._data.xpos[body]), np.array(self._data.xmat[body]).reshape(3, 3)
+
+    def geom_pose(self, geom: int) -> tuple[FloatArray, FloatArray]:
+        """Position (3,) and rotation (3, 3) of a geom at the configuration that was looked at last."""
+        return np.array(self._data.geom_xpos[geom]), np.array(self._data.geom_xmat[geom]).reshape(3, 3)
+
+    def obstacles(self) -> list[tuple[int, FloatArray, float]]:
+        """Return what nothing may touch: geom, how far (3,) it is from its pose now at one of the times, margin (m)."""
+        self._settle(self.home)
+        self._put_hazards(self._places[0])
+        least, most = (
+            self._limits.min(axis=0, where=self._limits > NEVER, initial=np.inf),
+            self._limits.max(axis=0),
+        )
+        wanted = np.flatnonzero((self._row < 0) & (most > NEVER) & (least >= 0.0))
+        found = [(int(geom), np.zeros(3), float(most[geom])) for geom in wanted]
+        for _, geoms, shift in self._shifts():
+            found += [(int(g), shift, float(most[g])) for g in geoms if g in wanted]
+        return found
+
+    def moving_geoms(self) -> list[tuple[int, int, int]]:
+        """Return geom, link number and body of that link for arm, gripper and load; all are posed as at `home`."""
+        self._settle(self.home)
+        links = {g: min(i, 7) for i, geoms in enumerate(self.robot.link_geoms.values()) for g in geoms}
+        bodies = [self.robot.link_bodies[f"link{i}"] for i in range(8)]
+        return [(g, links.get(g, 7), bodies[links.get(g, 7)]) for g in self._moving.tolist()]
 
     def _touching(self, joints: FloatArray, fingers_m: float | None) -> int:
         """Return the index of the worst contact in `_data`, or -1 when all times are free."""
@@ -315,30 +351,6 @@ class World:
                 self._data.qpos[hazard.qpos + 3 : hazard.qpos + 7] = hazard.quat
             mujoco.mj_kinematics(self.model, self._data)
 
-    def _limit_table(self, loads: IntArray, bounds: Sequence[Bound]) -> FloatArray:
-        """Return the smallest free distance of each moving geom (row) to every geom (column)."""
-        model, robot = self.model, self.robot
-        table = np.full((len(self._moving), model.ngeom), _NEVER)
-        table[:, (model.geom_contype | model.geom_conaffinity) != 0] = self.margin_m
-        links = {link: np.array(robot.link_geoms[link], np.int32) for link in LINK_NAMES}
-        for bound in bounds:
-            self._write(table, bound.first, bound.second, bound.limit_m)
-        gripper = np.concatenate([links[link] for link in _GRIPPER])
-        arm = np.array(robot.all_geoms, np.int32)
-        self._write(table, arm, arm, 0.0)
-        self._write(table, arm, loads, 0.0)
-        self._write(table, gripper, loads, _NEVER)
-        self._write(table, loads, loads, _NEVER)
-        self._write(table, links["left_finger"], links["right_finger"], _NEVER)
-        table[np.ix_(self._row[links["link0"]], self._row < 0)] = _NEVER
-        return table
-
-    def _write(self, table: FloatArray, first: IntArray, second: IntArray, limit_m: float) -> None:
-        """Set the limit of all pairs of two sets of which at least one moves."""
-        for a, b in ((first, second), (second, first)):
-            rows = self._row[a]
-            table[np.ix_(rows[rows >= 0], b)] = limit_m
-
     def _mask(self) -> None:
         """Leave in the model only the pairs that can matter, found at the distance that they need."""
         model, moving = self.model, self._moving
@@ -348,7 +360,7 @@ class World:
         model.geom_contype[moving] = 0
         # Bit 0: what stands around; bit 1: the arm. Gripper and load, and the two fingers, do not see each other.
         model.geom_conaffinity[moving] = 3
-        for link in set(LINK_NAMES) - set(_GRIPPER):
+        for link in set(LINK_NAMES) - set(GRIPPER):
             model.geom_contype[list(self.robot.link_geoms[link])] = 2
         model.geom_margin[:] = np.maximum(self._limits.max(axis=0), 0.0)
         model.geom_margin[moving], model.geom_gap[:] = 0.0, 0.0
