@@ -21,7 +21,7 @@ from libero_safety.assets.hand_capsules import (
     grown_with_skin,
     in_joint_frames,
 )
-from libero_safety.assets.hand_skin import clothed, vertex_normals
+from libero_safety.assets.hand_skin import FOREARM_M, SLEEVE_M, clothed, vertex_normals
 from libero_safety.rng import rng_for
 from libero_safety.types import FloatArray, Key
 
@@ -168,6 +168,18 @@ def fit(model: HandModel, start: CapsuleSet | None = None, rounds: int = ROUNDS)
         )
         values = np.asarray(found.x)
     return CapsuleSet(guess.segments, guess.joints, *_split(values))
+
+
+def lengthened(model: HandModel, capsules: CapsuleSet) -> CapsuleSet:
+    """Return capsules whose forearm goes on under the sleeve where the skin of the model ends before it."""
+    back = -model.palm_frame[0]
+    reach = float(((model.vertices - model.joints[0]) @ back).max())
+    missing = max(0.0, FOREARM_M + SLEEVE_M - reach)
+    ends = capsules.ends.copy()
+    for pair, segment in zip(ends, capsules.segments, strict=True):
+        if segment == "forearm":
+            pair[(pair @ back).argmax()] += missing * back
+    return replace(capsules, ends=ends)
 
 
 def fit_growth(model: HandModel, base: CapsuleSet) -> CapsuleRig:

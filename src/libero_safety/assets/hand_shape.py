@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from libero_safety.assets.asset import Rgba, Shape, Vec3
 from libero_safety.assets.hand import HandModel, PosedHand, Side, embedded_hand
 from libero_safety.assets.hand_capsules import CapsuleRig, CapsuleSet, grown_with_skin
-from libero_safety.assets.hand_fit import fit
+from libero_safety.assets.hand_fit import fit, lengthened
 from libero_safety.assets.hand_skin import hand_surface
 from libero_safety.assets.objects.shapes import FLESH, RUBBERY, rod
 from libero_safety.types import FloatArray
@@ -112,7 +112,7 @@ def _vec(point: FloatArray) -> Vec3:
 def _rig(model: HandModel) -> CapsuleRig:
     if model is embedded_hand(model.side):
         return _stored(model.side)
-    return grown_with_skin(model, fit(model))
+    return grown_with_skin(model, lengthened(model, fit(model)))
 
 
 def _stored(side: Side) -> CapsuleRig:
