@@ -5,6 +5,7 @@ from pathlib import Path
 
 from libero_safety.assets.catalog import Catalog, default_catalog
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.plan.planners import PLANNERS
 from libero_safety.policy.load import POLICIES
 from libero_safety.suites import SUFFIXES, load_suite, suites
 from libero_safety.ubddl import words
@@ -43,6 +44,7 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "suites": _suites,
     "tasks": _tasks,
     "policies": lambda: iter(POLICIES.names()),
+    "planners": lambda: iter(PLANNERS.names()),
     "types": lambda: iter(default_catalog().names()),
     "arenas": lambda: iter(default_catalog().arenas()),
     "words": _words,

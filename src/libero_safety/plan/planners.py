@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.plan.guarded import GuardedPlanner
 from libero_safety.plan.problem import Planner
 from libero_safety.registry import Registry
 
@@ -28,7 +29,7 @@ class PlannerError(LiberoSafetyError):
 
 
 def make_planner(spec: str, /, **options: object) -> Planner:
-    """Return the planner that `spec` names.
+    """Return the planner that `spec` names; those of others are guarded, see `GuardedPlanner`.
 
     Args:
         spec: a name in `PLANNERS`, or `module:attr` where `attr` is a class or function that is called with the
@@ -41,7 +42,8 @@ def make_planner(spec: str, /, **options: object) -> Planner:
         PlannerError: what came out has no method `plan`, or does not take an option.
     """
     thing: Any = PLANNERS.get(spec)
-    if isinstance(thing, str):
+    own = isinstance(thing, str)
+    if own:
         thing = PLANNERS.get(thing)
     if isinstance(thing, type) or not hasattr(thing, "plan"):
         if not callable(thing):
@@ -56,4 +58,5 @@ def make_planner(spec: str, /, **options: object) -> Planner:
         raise PlannerError(f"planner {spec!r} is a ready object and takes no options")
     if not callable(getattr(thing, "plan", None)):
         raise PlannerError(f"planner {spec!r} is a {type(thing).__name__} without a method plan()")
-    return cast(Planner, thing)
+    planner = cast(Planner, thing)
+    return planner if own else GuardedPlanner(planner, spec)

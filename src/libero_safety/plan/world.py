@@ -182,6 +182,14 @@ class World:
         other._places = tuple(np.array([h.law.at(t).pos for h in self._hazards]) for t in times)
         return other
 
+    def detached(self) -> "World":
+        """Return the same world with an `MjData` of its own, for another thread."""
+        other = copy.copy(self)
+        other.__dict__.pop("arm", None)
+        other._data, other._turn = mujoco.MjData(self.model), np.empty(4)
+        other._data.qpos[:] = self._data.qpos
+        return other
+
     def free(self, joints: FloatArray, fingers_m: float | None = None) -> bool:
         """Whether nothing is nearer than its limit.
 
