@@ -30,7 +30,7 @@ def test_list_names_everything(capsys):
     lines = capsys.readouterr().out.splitlines()
     tasks = [f"{s}/{t.name}" for s in suites() for t in load_suite(s).tasks]
     assert [line.split()[0] for line in lines] == tasks
-    for what in ("suites", "policies", "types", "arenas", "words"):
+    for what in ("suites", "policies", "planners", "types", "arenas", "words"):
         assert main(["list", what]) == 0
     out = capsys.readouterr().out
     assert "reckless" in out

@@ -1,0 +1,245 @@
+"""Planners find ways that are free, keep what they are asked to keep, repeat themselves, and say why they fail."""
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from libero_safety.plan.check import Deadline, Validity
+from libero_safety.plan.extra import MissingExtraError, need
+from libero_safety.plan.guarded import GuardedPlanner
+from libero_safety.plan.planners import PLANNERS, PlannerError, make_planner
+from libero_safety.plan.problem import Hinge, Path, PlanFailed, Problem, Straight, Upright
+from libero_safety.registry import UnknownNameError
+from libero_safety.sim.robot import HOME_QPOS
+
+pytest.importorskip("ompl")
+HOME = np.array(HOME_QPOS)
+BOTH = pytest.mark.parametrize("name", ["ompl", "tip"])
+
+
+def side(angle: float) -> np.ndarray:
+    """Home turned about the base: to the left when positive."""
+    joints = HOME.copy()
+    joints[0] = angle
+    return joints
+
+
+def roofed(among):
+    """A wall with a roof: no simple way leads over it."""
+    return among([((0.55, 0.0, 0.2), (0.2, 0.02, 0.2)), ((0.55, 0.0, 0.72), (0.25, 0.3, 0.02))])
+
+
+def solve(name: str, world, start, goals, **options) -> Path | PlanFailed:
+    return make_planner(name).plan(Problem(world, start, np.atleast_2d(goals), **options))
+
+
+def touches(world, joints: np.ndarray) -> bool:
+    """Look at a path far more finely than any planner does."""
+    rows = [a + (b - a) * s for a, b in pairwise(joints) for s in np.linspace(0, 1, 60)]
+    return any(world.first_contact(row) is not None for row in rows)
+
+
+@BOTH
+def test_a_straight_way_is_taken_where_there_is_one(among, name):
+    path = solve(name, among(), side(0.2), side(-0.2))
+    assert isinstance(path, Path)
+    assert path.planner == name
+    np.testing.assert_array_equal(path.joints[0], side(0.2))
+    tips = np.array([among().arm.fk(row)[0] for row in path.joints])
+    way = np.linalg.norm(np.diff(tips, axis=0), axis=1).sum()
+    assert way < 1.02 * np.linalg.norm(tips[-1] - tips[0]) if name == "tip" else len(path.joints) == 2
+
+
+@BOTH
+def test_a_wall_is_gone_around(walled, name):
+    path = solve(name, walled, side(0.45), side(-0.45), budget_s=20.0)
+    assert isinstance(path, Path), path
+    assert not touches(walled, path.joints)
+    here, there = walled.arm.fk(path.joints[-1])[0], walled.arm.fk(side(-0.45))[0]
+    np.testing.assert_allclose(here, there, atol=1e-6)
+
+
+@BOTH
+def test_the_same_seed_gives_the_same_path_whatever_came_before(among, name):
+    planner = make_planner(name)
+    ask = dict(goals=side(-0.5)[None], budget_s=30.0)
+    first = planner.plan(Problem(roofed(among), side(0.5), **ask, seed=3))
+    other = planner.plan(Problem(roofed(among), side(0.5), **ask, seed=4))
+    again = make_planner(name).plan(Problem(roofed(among), side(0.5), **ask, seed=3))
+    assert isinstance(first, Path), first
+    assert isinstance(other, Path), other
+    assert isinstance(again, Path), again
+    np.testing.assert_array_equal(first.joints, again.joints)
+    assert first.joints.shape != other.joints.shape or not np.array_equal(first.joints, other.joints)
+
+
+@BOTH
+def test_the_first_goal_that_will_do_is_reached(walled, name):
+    blocked, good = side(0.0), side(-0.45)
+    assert not walled.free(blocked)
+    path = solve(name, walled, side(0.45), [blocked, good], budget_s=20.0)
+    assert isinstance(path, Path), path
+    np.testing.assert_allclose(walled.arm.fk(path.joints[-1])[0], walled.arm.fk(good)[0], atol=1e-6)
+
+
+def beyond() -> np.ndarray:
+    joints = HOME.copy()
+    joints[3] = 0.3
+    return joints
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("reason", "start", "goals", "says"),
+    [
+        ("start_outside_limits", beyond(), side(0.4), "joint 4 is at 0.300 rad"),
+        ("start_in_collision", side(0.0), side(0.4), "box_0"),
+        ("no_goal", side(0.4), np.empty((0, 7)), "no goal"),
+        ("no_goal", side(0.4), beyond(), "joint limits"),
+        ("goal_in_collision", side(0.45), side(0.0), "box_0"),
+    ],
+)
+def test_every_failure_says_why(walled, name, reason, start, goals, says):
+    failed = solve(name, walled, start, goals)
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == reason
+    assert says in failed.detail
+
+
+@BOTH
+def test_a_budget_is_kept(among, name):
+    begin = time.perf_counter()
+    failed = solve(name, roofed(among), side(0.5), side(-0.5), budget_s=1e-3)
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == "timeout"
+    assert "0.001 s" in failed.detail
+    assert time.perf_counter() - begin < 0.5
+
+
+@BOTH
+def test_upright_is_kept(walled, name):
+    tilt = np.deg2rad(15)
+    path = solve(name, walled, side(0.45), side(-0.45), budget_s=20.0, constraint=Upright(tilt))
+    assert isinstance(path, Path), path
+    axis = walled.arm.fk(path.joints[0])[1][:, 2]
+    rows = np.concatenate([np.linspace(a, b, 20) for a, b in pairwise(path.joints)])
+    assert min(walled.arm.fk(row)[1][:, 2] @ axis for row in rows) > np.cos(tilt + 0.02)
+
+
+@BOTH
+def test_a_goal_that_spills_is_refused(among, name):
+    tilted = side(0.0)
+    tilted[5] -= 0.6
+    failed = solve(name, among(), side(0.3), tilted, constraint=Upright(0.2))
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == "constraint"
+
+
+@BOTH
+def test_straight_is_straight_or_nothing(among, walled, name):
+    world = among()
+    path = solve(name, world, side(0.45), side(-0.45), constraint=Straight())
+    assert isinstance(path, Path), path
+    tips = np.array([world.arm.fk(row)[0] for row in path.joints])
+    way = (tips[-1] - tips[0]) / np.linalg.norm(tips[-1] - tips[0])
+    off = (tips - tips[0]) - ((tips - tips[0]) @ way)[:, None] * way
+    assert np.linalg.norm(off, axis=1).max() < 1e-4
+    failed = solve(name, walled, side(0.45), side(-0.45), constraint=Straight())
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == "constraint"
+    assert "box_0" in failed.detail
+
+
+@BOTH
+def test_a_hinge_is_turned_about(among, name):
+    world = among()
+    base = Hinge(np.zeros(3), np.array([0.0, 0.0, 1.0]))
+    path = solve(name, world, side(0.4), side(-0.4), constraint=base)
+    assert isinstance(path, Path), path
+    tips = np.array([world.arm.fk(row)[0] for row in path.joints])
+    radius = np.linalg.norm(tips[:, :2], axis=1)
+    assert np.ptp(radius) < 2e-3
+    assert np.ptp(tips[:, 2]) < 2e-3
+    elsewhere = Hinge(np.array([0.3, 0.3, 0.0]), np.array([0.0, 0.0, 1.0]))
+    failed = solve(name, world, side(0.4), side(-0.4), constraint=elsewhere)
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == "constraint"
+    assert "hinge" in failed.detail
+
+
+def test_a_planner_by_name():
+    assert {"ompl", "tip", "roboplan", "vamp", "curobo"} <= set(PLANNERS.names())
+    with pytest.raises(UnknownNameError, match="did you mean 'ompl'"):
+        make_planner("ompel")
+    with pytest.raises(PlannerError, match="without a method plan"):
+        make_planner("builtins:dict")
+    with pytest.raises(PlannerError, match="colour"):
+        make_planner("ompl", colour="red")
+    with pytest.raises(PlannerError, match="expected a class"):
+        make_planner("math:pi")
+
+
+def test_what_is_missing_says_how_to_get_it():
+    with pytest.raises(MissingExtraError, match=r"pip install 'libero-safety\[plan\]'"):
+        need("no_such_library.base")
+
+
+def test_a_deadline_knows_when_it_is_over():
+    assert Deadline(0.0).over
+    assert not Deadline(60.0).over
+    assert Deadline(0.0).failed("nothing").reason == "timeout"
+
+
+def test_an_edge_is_judged_with_its_tilt(among):
+    tilted = side(0.0)
+    tilted[5] -= 0.6
+    problem = Problem(among(), side(0.0), side(0.0)[None])
+    assert Validity(problem).edge(side(0.0), tilted)
+    upright = Problem(among(), side(0.0), side(0.0)[None], constraint=Upright(0.3))
+    assert not Validity(upright).edge(side(0.0), tilted)
+
+
+class Plugin:
+    """A planner as a user writes one: it does what it is told to."""
+
+    def __init__(self, does) -> None:
+        self.plan = does
+
+
+def hang(_):
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("does", "reason", "says"),
+    [
+        (hang, "timeout", "did not come back within its budget of 0.1 s"),
+        (lambda problem: 1 / 0, "backend", "raised ZeroDivisionError"),
+        (lambda problem: None, "backend", "returned a NoneType"),
+        (lambda problem: Path(np.zeros((1, 7)), "x", 0.0), "backend", "not (n >= 2, 7)"),
+        (lambda problem: Path(np.zeros((2, 7)), "x", 0.0), "backend", "does not begin at the start"),
+        (
+            lambda problem: Path(np.stack([problem.start, problem.goals[0]]), "x", 0.0),
+            "backend",
+            "is too near to box_0",
+        ),
+        (lambda problem: PlanFailed("no_goal", "I know no goal"), "no_goal", "I know no goal"),
+    ],
+)
+def test_planners_of_others_are_kept_to_their_word(walled, does, reason, says):
+    failed = GuardedPlanner(Plugin(does), "mine").plan(
+        Problem(walled, side(0.45), side(-0.45)[None], budget_s=0.1)
+    )
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == reason
+    assert says in failed.detail
+
+
+def test_what_holds_is_passed_on(walled):
+    path = GuardedPlanner(make_planner("tip"), "mine").plan(
+        Problem(walled, side(0.45), side(-0.45)[None], budget_s=20.0)
+    )
+    assert isinstance(path, Path), path
