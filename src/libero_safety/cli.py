@@ -15,7 +15,7 @@ Positional = tyro.conf.Positional
 
 @app.command(name="list")
 def list_(
-    what: Positional[Literal["suites", "tasks", "policies", "types", "arenas", "words"]] = "tasks",
+    what: Positional[Literal["suites", "tasks", "policies", "planners", "types", "arenas", "words"]] = "tasks",
 ) -> int:
     """List what there is.
 
