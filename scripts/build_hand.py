@@ -260,7 +260,6 @@ def main(wheel: Path) -> None:
         joints=bones.mean(axis=0)[:16].astype(np.float32),
         joint_dirs=joint_dirs[:16].astype(np.float32),
         nails=np.packbits(nails),
-        rim=cut.rim.astype(np.uint16),
     )
     rig = fit_growth(embedded_hand("right"), fit(embedded_hand("right")))
     np.savez_compressed(

@@ -193,6 +193,8 @@ def test_damaged_files_are_refused(right: Path, tmp_path: Path) -> None:
     content["J_regressor"] = matrix
     with pytest.raises(ManoFileError, match="damaged sparse matrix"):
         read_mano(pickled(tmp_path / "e.pkl", content))
+    np.savez(tmp_path / "g.npz", **{**entries(right), "joint2num": np.array({"wrist": 0}, dtype=object)})
+    same(read_mano(tmp_path / "g.npz"), embedded_hand("right"))
     np.savez(tmp_path / "f.npz", **{**entries(right), "v_template": np.array([{}], dtype=object)})
     with pytest.raises(ManoFileError, match="'v_template' is no plain array"):
         read_mano(tmp_path / "f.npz")

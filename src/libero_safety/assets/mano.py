@@ -134,8 +134,8 @@ class _Content:
             value = self.entries[key]
         except KeyError:
             raise ManoFileError(f"{self.path.name}: no {key!r}; MANO's files have one") from None
-        except ValueError as error:
-            raise ManoFileError(f"{self.path.name}: {key!r} is no plain array: {error}") from None
+        if isinstance(value, Exception):
+            raise ManoFileError(f"{self.path.name}: {key!r} is no plain array: {value}") from None
         if isinstance(value, _Sparse | _Chumpy):
             value = value.array(f"{self.path.name}: {key!r}")
         try:
@@ -155,7 +155,8 @@ class _Content:
 def _read(path: Path) -> Mapping[str, Any]:
     if path.suffix == ".npz":
         try:
-            return np.load(path, allow_pickle=False)
+            with np.load(path, allow_pickle=False) as data:
+                return {key: _entry(data, key) for key in data.files}
         except (OSError, ValueError, zipfile.BadZipFile) as error:
             raise ManoFileError(f"{path.name}: cannot be read as .npz: {error}") from error
     if path.suffix != ".pkl":
@@ -170,6 +171,14 @@ def _read(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict):
         raise ManoFileError(f"{path.name}: holds a {type(content).__name__}, not MANO's named arrays")
     return content
+
+
+def _entry(data: Mapping[str, Any], key: str) -> Any:
+    """Return an array, or why it cannot be read: objects, which may stay where nobody needs them."""
+    try:
+        return data[key]
+    except ValueError as error:
+        return error
 
 
 class _Sparse:
