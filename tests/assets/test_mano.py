@@ -181,6 +181,10 @@ def test_a_file_that_is_no_hand_is_named_and_so_is_what_is_wrong(
 
 
 def test_damaged_files_are_refused(right: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    (tmp_path / "array.npy").rename(tmp_path / "array.npz")
+    with pytest.raises(ManoFileError, match=r"array\.npz"):
+        read_mano(tmp_path / "array.npz")
     for name, data in (("a.pkl", b"\x80\x02nonsense"), ("b.npz", b"PK nonsense"), ("c.txt", b"hello")):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(ManoFileError, match=name):

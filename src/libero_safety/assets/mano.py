@@ -157,7 +157,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         try:
             with np.load(path, allow_pickle=False) as data:
                 return {key: _entry(data, key) for key in data.files}
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (AttributeError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise ManoFileError(f"{path.name}: cannot be read as .npz: {error}") from error
     if path.suffix != ".pkl":
         raise ManoFileError(f"{path.name}: MANO's files end in .pkl or .npz")
