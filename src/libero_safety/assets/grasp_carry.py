@@ -9,7 +9,7 @@ import numpy as np
 
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.grasp_quality import hand_overlap
-from libero_safety.assets.grasp_sim import HandSim
+from libero_safety.assets.grasp_sim import Closed, HandSim
 from libero_safety.assets.grasp_synthesis import draw_hand, quat_of, split_of
 from libero_safety.assets.grasps import Grasp, GraspError, GraspQuality
 from libero_safety.assets.hand import DOFS, FINGERS, JOINT_NAMES, HandModel
@@ -31,8 +31,9 @@ _BENDS_RAD: dict[Split, tuple[float, float]] = {"train": (0.02, 0.16), "test": (
 _SPREAD_RAD: dict[Split, tuple[float, float]] = {"train": (0.0, 0.12), "test": (0.18, 0.3)}
 _LOWER_WRIST_RAD = (0.06, 0.2)
 _TURN_RAD = 0.25
-_LEAST_LEVEL_RAD = 0.12
-"""How far a thing may tip when it comes to rest on the hand."""
+_STEEPEST_RAD = 0.45
+"""How far from level the palm may be."""
+_SETTLINGS = 3
 _TRIES = 30
 
 
@@ -50,8 +51,8 @@ def carry(asset: Asset, *, count: int, seed: int) -> list[Grasp]:
         angles = _flat(rng, split)
         pos, rot = _under(solid, model, shape, model.pose_of(angles), rng)
         sim = HandSim(solid, model, shape)
-        held = sim.settle(sim.hold(pos, rot, angles))
-        if held is None or held.rot[2] @ rot[2] < math.cos(_LEAST_LEVEL_RAD):
+        held = _settled(sim, sim.hold(pos, rot, angles))
+        if held is None or (held.rot @ model.palm_frame[1])[2] < math.cos(_STEEPEST_RAD):
             continue
         moved = float(sim.displacements(held, 1)[0])
         if moved > MAX_DISPLACEMENT_M:
@@ -78,6 +79,16 @@ def carry(asset: Asset, *, count: int, seed: int) -> list[Grasp]:
     if not made:
         raise GraspError(f"{asset.name!r} slides off the palm: {_TRIES * count} hands tried")
     return made
+
+
+def _settled(sim: HandSim, held: Closed) -> Closed | None:
+    """Return the thing at rest on the hand, which is then turned so that the thing is level again; None if it falls."""
+    for _ in range(_SETTLINGS):
+        resting = sim.settle(held)
+        if resting is None:
+            return None
+        held = resting
+    return held
 
 
 def _flat(rng: np.random.Generator, split: Split) -> dict[str, float]:

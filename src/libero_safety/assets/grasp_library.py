@@ -23,8 +23,8 @@ SEED = 0
 HELD = tuple(
     """akita_black_bowl banana bowl brussels_sprouts cap can_of_soda croissant cupcake hairbrush half_apple plate
     white_bowl bottle_of_alcohol bottle_of_alfredo_sauce bottle_of_beer bottle_of_black_pepper bottle_of_catsup
-    bottle_of_cold_cream bottle_of_lemon_juice bottle_of_mustard_seeds bottle_of_pop bottle_of_shampoo bottle_of_tomato_paste
-    bottle_of_water""".split()
+    bottle_of_cold_cream bottle_of_lemon_juice bottle_of_mustard_seeds bottle_of_pop bottle_of_shampoo
+    bottle_of_tomato_paste bottle_of_water""".split()
 )
 """Types that the human-robot scenarios put into a hand: each of their variants has a pair."""
 ALSO_NUMBERED = {"bottle_of_pop": (16,), "bottle_of_water": (15,), "cap": (37,)}

@@ -160,7 +160,8 @@ def shared_volume_m3(solid: Solid, vertices: FloatArray, faces: NDArray[np.int32
     voxels = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     voxels = voxels[solid.signed_distance(voxels) < 0]
     # Most voxels lie in front of the skin nearest to them: those are not inside, and need no exact answer.
-    distance, nearest = KDTree(vertices).query(voxels, distance_upper_bound=_REACH_M)
+    found = KDTree(vertices).query(voxels, distance_upper_bound=_REACH_M)
+    distance, nearest = np.asarray(found[0]), np.asarray(found[1])
     voxels, nearest = voxels[distance < _REACH_M], nearest[distance < _REACH_M]
     before = np.einsum("ij,ij->i", voxels - vertices[nearest], vertex_normals(vertices, faces)[nearest])
     inside = winding_number(voxels[before < _VOXEL_M], vertices, faces) > 0.5

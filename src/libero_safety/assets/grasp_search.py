@@ -80,7 +80,7 @@ class GraspSearch:
         """Draw a palm pose, close the hand, and return the grasp if it is one."""
         drawn = self._draw()
         if drawn is None:
-            return self._reject("too wide there")
+            return self._reject("too wide there for this arm")
         pos, rot = drawn
         opened, closing = self._preshape()
         back = -rot @ self._frame[:, 1]
@@ -94,7 +94,7 @@ class GraspSearch:
         if len(digits) < 1 + MIN_FINGERS:
             return self._reject("too few fingers touch")
         if not self._well_placed(closed):
-            return self._reject("the forearm is in the way")
+            return self._reject("the forearm points up or down")
         return self._measured(closed)
 
     def _measured(self, closed: Closed) -> Found | None:
@@ -140,11 +140,11 @@ class GraspSearch:
         helper = np.eye(3)[np.abs(out).argmin()]
         first = np.cross(out, helper)
         first /= np.linalg.norm(first)
-        second = np.cross(out, first).astype(np.float64)
+        second = np.cross(out, first)
         turns = rng.uniform(0, 2 * math.pi) + np.linspace(0, 2 * math.pi, _ROLLS, endpoint=False)
         best: tuple[float, FloatArray, float] | None = None
         for turn in turns:
-            way: FloatArray = math.cos(turn) * first + math.sin(turn) * second
+            way = np.asarray(math.cos(turn) * first + math.sin(turn) * second, dtype=np.float64)
             if not -_STEEPEST_DOWN < -way[2] < _STEEPEST_UP:
                 continue
             behind, ahead = self._across(middle, way)

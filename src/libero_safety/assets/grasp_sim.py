@@ -28,6 +28,8 @@ SOFT_NM = {"mcp": 0.16, "pip": 0.12, "dip": 0.06, "cmc": 0.2, "ip": 0.08}
 FIRM = 3.0
 """How much firmer the hand holds than it closes."""
 _STIFFNESS_NM, _DAMPING_NMS = 1.0, 0.02
+_BEND_RAD = 1.0
+"""How far ahead of a joint its motor aims to use all its torque."""
 _SYRUP_NS_M, _SYRUP_NMS = 60.0, 0.1
 _PALM, _FINGER, _THUMB, _OBJECT = 1, 2, 4, 8
 """Kinds that touch each other: the object and all others; the thumb and fingers; the tips and the palm."""
@@ -120,10 +122,13 @@ class HandSim:
         state = np.concatenate([data.qpos, data.ctrl])
         return Closed(-rot.T @ data.xpos[self._object], rot.T.copy(), angles, self._contacts(), state)
 
-    def hold(self, pos: FloatArray, rot: FloatArray, angles: Mapping[str, float]) -> Closed:
-        """Return the hand with the object where it is put, the fingers held as they are."""
+    def hold(
+        self, pos: FloatArray, rot: FloatArray, angles: Mapping[str, float], *, squeeze: bool = False
+    ) -> Closed:
+        """Return the hand with the object where it is put, the fingers held as they are, or bending with all force."""
         self.place(pos, rot, angles)
-        self.data.ctrl[:] = [angles[name] for name in DOFS]
+        more = {name: _BEND_RAD if squeeze and dof.kind == "flexion" else 0.0 for name, dof in DOFS.items()}
+        self.data.ctrl[:] = [angles[name] + more[name] for name in DOFS]
         return self._closed()
 
     def settle(self, closed: Closed) -> Closed | None:

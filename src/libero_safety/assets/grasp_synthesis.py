@@ -6,9 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from libero_safety.assets.asset import Asset, Quat
+from libero_safety.assets.grasp_quality import hand_overlap, spread, wrench_space
 from libero_safety.assets.grasp_search import Found, GraspSearch
-from libero_safety.assets.grasps import Grasp, GraspError
+from libero_safety.assets.grasp_sim import KEPT_M, HandSim
+from libero_safety.assets.grasps import Grasp, GraspError, GraspQuality
 from libero_safety.assets.hand import HandModel, Side, embedded_hand
+from libero_safety.assets.solid import Solid
 from libero_safety.assets.splits import Numbered
 from libero_safety.rng import rng_for
 from libero_safety.types import FloatArray, Key
@@ -94,6 +97,36 @@ def synthesise(asset: Asset, *, count: int, seed: int, attempts: int = ATTEMPTS)
     if not kept:
         raise UngraspableError(asset.name, tried, rejected)
     return [_grasp(asset.name, k) for k in _diverse(kept, count)]
+
+
+def measure(asset: Asset, grasp: Grasp) -> GraspQuality:
+    """Return the quality of a grasp, measured anew on the asset of its thing.
+
+    All but the displacement and the lifts are as they were when the grasp was found: those then began with the very
+    forces of its fingers, which now close with all they have; of what is carried only gravity downwards is tried.
+    """
+    solid, model = Solid.of(asset), embedded_hand(grasp.side)
+    power = grasp.style == "power"
+    sim = HandSim(solid, model, grasp.shape)
+    turn, at = grasp.place
+    held = sim.hold(at, turn, model.dofs_of(grasp.pose), squeeze=power)
+    points, normals = held.contacts.points, held.contacts.normals
+    some = spread(points) if len(points) else np.zeros(0, dtype=np.int64)
+    space = wrench_space(points[some], normals[some], solid.centre_of_mass)
+    moved = sim.displacements(held, 6 if power else 1)
+    both = hand_overlap(solid, model, grasp.shape, grasp.pose, grasp.place)
+    return GraspQuality(
+        both.max_penetration_mm,
+        both.mean_penetration_mm,
+        both.volume_cm3,
+        both.contact_ratio,
+        both.fingers,
+        len(points),
+        space.epsilon,
+        space.volume,
+        1000 * float(moved[0]),
+        int((moved <= KEPT_M).sum()),
+    )
 
 
 def _grasp(thing: str, kept: _Kept) -> Grasp:

@@ -25,8 +25,8 @@ from libero_safety.ubddl.spec import Split
 Style: TypeAlias = Literal["power", "carried"]
 """`power`: thumb and fingers close around the thing. `carried`: it lies on the flat hand."""
 
-APART_RAD = 0.12
-"""Root mean square difference of the angles of the hand (rad, 7 deg) by which a test pair differs from all of train."""
+APART_RAD = 0.15
+"""No train pair of the same style has every angle of its hand within this (rad, 9 deg) of those of a test pair."""
 _FILE = "grasps.npz"
 _INTEGERS = frozenset({"fingers", "contacts", "lifts"})
 
@@ -104,8 +104,8 @@ class Grasp:
 
 
 def pose_distance(angles: FloatArray, others: FloatArray) -> FloatArray:
-    """Return the root mean square difference (n,) in rad of a hand's angles (d,) and those of others (n, d)."""
-    return np.sqrt(np.square(others - angles).mean(axis=1))
+    """Return the largest difference (n,) in rad between a hand's angles (d,) and those of each of others (n, d)."""
+    return np.abs(others - angles).max(axis=1)
 
 
 @lru_cache(maxsize=1)
