@@ -1,7 +1,8 @@
 """The stages of one episode: which variants of their keyposes, and the route of the next one."""
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -141,5 +142,5 @@ def _blocked(situation: Situation, stage: Stage, layout: Layout) -> int:
 def _duration_s(situation: Situation, layout: Layout) -> float:
     """Return about how long a motion through the poses takes."""
     places = [situation.tip[0], *(pos for pos, _ in layout.poses)]
-    ways: Sequence[float] = [float(np.linalg.norm(b - a)) for a, b in zip(places, places[1:], strict=False)]
+    ways: Sequence[float] = [float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(places)]
     return 0.8 + sum(ways) / MEAN_SPEED_M_S

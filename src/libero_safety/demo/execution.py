@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from libero_safety.demo.margins import PRESSING_VERBS
 from libero_safety.demo.route import Route
 from libero_safety.demo.stages import MOVING_VERBS, Stage
 from libero_safety.plan.bounds import Held
@@ -45,14 +46,12 @@ class Execution:
         """Begin a route now; `disturbance` is what the tracker of the route before has learnt."""
         self._env, self.stage, self.route = env, stage, route
         self._motion = route.drive(env.time_s, STAY_STEPS)
-        self.waited = int(round((route.start_s - env.time_s) / self._motion.dt_s))
+        self.waited = round((route.start_s - env.time_s) / self._motion.dt_s)
         self._end = self.waited + len(route.passes) - 1
         preset = CONTROLLERS[env.scenario.robot.controller]
         self._tracker = Tracker(self._motion, preset, disturbance)
-        self._grasped = (
-            predicate.grasped(env.scene, stage.takes or stage.holds) if stage.takes or stage.holds else None
-        )
-        self._thing = stage.takes or stage.holds
+        self._thing = thing = stage.takes or stage.holds
+        self._grasped = predicate.grasped(env.scene, thing) if thing is not None else None
         self._place = self._thing_now()
         self.outcome: Outcome = "going"
         self.steps, self.error_m = 0, 0.0
@@ -132,8 +131,8 @@ class Execution:
             self.outcome = wrong
 
     def _wrong(self, error: float) -> Outcome | None:
-        pushes = self.stage.keyposes[self.passed].verb in MOVING_VERBS
-        if error > (PUSH_DRIFT_M if pushes else DRIFT_M):
+        resisted = self.stage.keyposes[self.passed].verb in (*MOVING_VERBS, *PRESSING_VERBS)
+        if error > (PUSH_DRIFT_M if resisted else DRIFT_M):
             return "drift"
         if self._acted or self._thing is None:
             return None

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from libero_safety.demo.check import check_keyposes
-from libero_safety.demo.course import Course, Planned
+from libero_safety.demo.course import Course
 from libero_safety.demo.execution import Execution
 from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes
 from libero_safety.demo.report import ExpertReport, Failure, StageReport
@@ -73,10 +73,11 @@ class ExpertPolicy:
             raise ExpertError("ExpertPolicy sees privileged state: call attach(env) before reset()")
         seed = int(rng.integers(2**31))
         found = find_keyposes(self._env, self._source)
-        course: Course | Failure = found
-        if not isinstance(found, Failure):
-            router = Router(self._planner, seed)
-            course = Course(sample_variants(found, rng), router, rng, vary=self._vary, tries=self._tries)
+        if isinstance(found, Failure):
+            self._episode = _Episode(self._env, found, seed)
+            return
+        router, variants = Router(self._planner, seed), sample_variants(found, rng)
+        course = Course(variants, router, rng, vary=self._vary, tries=self._tries)
         self._episode = _Episode(self._env, course, seed)
 
     def act(self, observation: Observation) -> Chunk:

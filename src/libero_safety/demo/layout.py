@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage, entity_of
 from libero_safety.demo.target import (

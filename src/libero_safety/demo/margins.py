@@ -30,6 +30,9 @@ SURFACE_M = 0.002
 NEAR_M = 0.002
 """Clearance to a part that must not be touched of a thing that must: a blade beside the handle."""
 
+PRESSING_VERBS = ("cut", "hand-over")
+"""Verbs whose held thing is pressed against the other until it stops."""
+PRESSES_M = -0.03
 YIELDS_M = -1.0
 """What gives way to the fingers may be where they go: where it will be is not known."""
 
@@ -98,7 +101,8 @@ def allowances(scene: Scene, stage: Stage, segment: int, care: Care, resting: Se
         near_m = YIELDS_M
         # A door that is pushed shut takes along what was put behind it.
         touched += [("robot.gripper", stage.leaves)] if stage.leaves is not None else []
-    bounds += [Allow(mover, other, TOUCH_M if mover == "held" else near_m) for mover, other in touched]
+    held_m = PRESSES_M if stage.keyposes[segment].verb in PRESSING_VERBS else TOUCH_M
+    bounds += [Allow(mover, other, held_m if mover == "held" else near_m) for mover, other in touched]
     for rule in apart:
         if rule.firmly and any(_about(rule, *pair) for pair in touched):
             bounds.append(Allow(rule.mover, rule.other, max(rule.distance_m, NEAR_M)))

@@ -11,7 +11,7 @@ from libero_safety.demo.follow import Follow
 from libero_safety.demo.layout import Layout
 from libero_safety.demo.margins import CARES
 from libero_safety.demo.report import Failure
-from libero_safety.demo.segments import Segment, Segmenter
+from libero_safety.demo.segments import FREE, Segment, Segmenter
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage
 from libero_safety.demo.worlds import Worlds
@@ -21,7 +21,7 @@ from libero_safety.plan.timing import DT_S, TimingFailed, TipLimits, TipMotion, 
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
 
-LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=2.0, authority=0.95)
+LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.0, authority=0.9)
 """Along one axis the controller itself allows less speed than this; across several it adds up."""
 PUSH_LIMITS = TipLimits(speed_m_s=0.12, turn_rad_s=0.6)
 """Where something has to give way."""
@@ -64,7 +64,7 @@ class Route:
             now_s: seconds since the episode began.
             stay: control steps to stay.
         """
-        wait = int(round((self.start_s - now_s) / DT_S))
+        wait = round((self.start_s - now_s) / DT_S)
         rows = np.clip(np.arange(-wait, len(self.passes) + stay), 0, len(self.passes) - 1)
         times_s = now_s + np.arange(len(rows)) * DT_S
         share = self.follow.shares(self.passes)[rows, None]
@@ -162,22 +162,28 @@ class _Search:
         segments = self._segmenter.segments(situation, stage, self._layout, world)
         if isinstance(segments, Failure):
             return segments
-        path = _Path.of(segments)
-        motion = time_path(
-            situation.arm,
-            path.tip,
-            situation.joints,
-            valid=lambda joints, time_s: (
-                time_s == 0.0 or world(path.owner(situation.arm.fk(joints)[0])).free(joints)
-            ),
-            limits=PUSH_LIMITS if stage.pushes else LIMITS,
-            velocity=situation.velocity,
-        )
-        if isinstance(motion, TimingFailed):
-            return self._untimed(motion, path, world)
-        passes = np.maximum.accumulate([path.owner(pos) for pos in motion.pos])
-        planner = next((s.planner for s in segments if s.planner != "straight"), "straight")
-        return Route(motion, self._follow, passes, situation.time_s, planner, self._worlds.care.margin_m)
+        failure = Failure("timing_failed", stage.name, "")
+        for free in FREE:
+            path = _Path.of(segments, *free)
+            motion = self._smooth(path, world)
+            if isinstance(motion, TipMotion):
+                passes = np.maximum.accumulate([path.owner(pos) for pos in motion.pos])
+                planner = next((s.planner for s in segments if s.planner != "straight"), "straight")
+                return Route(
+                    motion, self._follow, passes, situation.time_s, planner, self._worlds.care.margin_m
+                )
+            failure = self._untimed(motion, path, world)
+        return failure
+
+    def _smooth(self, path: "_Path", world: Callable[[int], World]) -> TipMotion | TimingFailed:
+        situation = self._situation
+        arm, start = situation.arm, situation.joints
+
+        def valid(joints: FloatArray, time_s: float) -> bool:
+            return time_s == 0.0 or world(path.owner(arm.fk(joints)[0])).free(joints)
+
+        limits = PUSH_LIMITS if self._stage.pushes else LIMITS
+        return time_path(arm, path.tip, start, valid=valid, limits=limits, velocity=situation.velocity)
 
     def _untimed(self, failed: TimingFailed, path: "_Path", world: Callable[[int], World]) -> Failure:
         detail = f"{failed.reason}: {failed.detail}"
@@ -240,11 +246,12 @@ class _Path:
     owners: FloatArray
 
     @classmethod
-    def of(cls, segments: Sequence[Segment]) -> "_Path":
+    def of(cls, segments: Sequence[Segment], free_m: float, free_rad: float) -> "_Path":
+        """Join the ways; see `Segment.slack` for the rest."""
         rows = [slice(0 if i == 0 else 1, None) for i in range(len(segments))]
+        parts = [(s.pos, s.rot, *s.slack(free_m, free_rad)) for s in segments]
         pos, rot, slack_m, slack_rad = (
-            np.concatenate([getattr(s, name)[r] for s, r in zip(segments, rows, strict=True)])
-            for name in ("pos", "rot", "slack_m", "slack_rad")
+            np.concatenate([part[i][r] for part, r in zip(parts, rows, strict=True)]) for i in range(4)
         )
         owners = np.concatenate(
             [np.full(len(s.pos[r]), i) for i, (s, r) in enumerate(zip(segments, rows, strict=True))]

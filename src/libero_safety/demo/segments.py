@@ -17,14 +17,14 @@ from libero_safety.plan.problem import Hinge, PlanFailed, Planner, Problem, Upri
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray, Keypose
 
-FREE_M, FREE_RAD = 0.08, 0.3
-"""How far a smooth motion may leave a way through free space."""
+FREE = ((0.08, 0.3), (0.03, 0.15))
+"""How far (m, rad) a smooth motion may leave a way through free space; the second where the first gives none."""
 CLOSE_M, CLOSE_RAD = 0.004, 0.03
 """How far it may leave the way on which something is touched or let go."""
 FUNNEL_M = 0.08
 """Length of the end of a way along which it narrows, when something is touched there."""
-STRAIGHT_M = 0.01
-"""How far a motion may leave a way that has to be straight though nothing is touched."""
+STRAIGHT_SHARE = 0.1
+"""Share for a way that has to be straight though nothing is touched."""
 
 REASONS: dict[str, ReasonName] = {
     "start_in_collision": "start_in_collision",
@@ -43,15 +43,18 @@ class Segment:
     Attributes:
         pos: (n, 3) of the grip site; the first row is where it begins.
         rot: (n, 3, 3).
-        slack_m: (n,) how far the motion may leave it; `slack_rad` likewise.
+        share: (n,) of what a motion may leave the way by in free space; 0 where something is touched.
         planner: who found it.
     """
 
     pos: FloatArray
     rot: FloatArray
-    slack_m: FloatArray
-    slack_rad: FloatArray
+    share: FloatArray
     planner: str
+
+    def slack(self, free_m: float, free_rad: float) -> tuple[FloatArray, FloatArray]:
+        """Return how far (m, rad) a motion may leave each row, when it may leave it by so much in free space."""
+        return CLOSE_M + (free_m - CLOSE_M) * self.share, CLOSE_RAD + (free_rad - CLOSE_RAD) * self.share
 
 
 class Segmenter:
@@ -152,7 +155,7 @@ def _first_hit(
 
 
 def _with_slack(way: tuple[FloatArray, FloatArray, str], stage: Stage, index: int) -> Segment:
-    """Let a smooth motion leave the way, by little near to what is touched at its ends."""
+    """Say how far a smooth motion may leave the way: by little near to what is touched at its ends."""
     pos, rot, planner = way
     keypose = stage.keyposes[index]
     gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(pos, axis=0), axis=1))])
@@ -162,8 +165,7 @@ def _with_slack(way: tuple[FloatArray, FloatArray, str], stage: Stage, index: in
     if index == 0 and (stage.leaves is not None or stage.holds is not None):
         share = np.minimum(share, gone / FUNNEL_M)
     if keypose.straight and keypose.verb == "move":
-        share = np.minimum(share, STRAIGHT_M / FREE_M)
+        share = np.minimum(share, STRAIGHT_SHARE)
     if keypose.hinge:
         share[:] = 0.0
-    slack_m, slack_rad = CLOSE_M + (FREE_M - CLOSE_M) * share, CLOSE_RAD + (FREE_RAD - CLOSE_RAD) * share
-    return Segment(pos, rot, slack_m, slack_rad, planner)
+    return Segment(pos, rot, np.clip(share, 0.0, 1.0), planner)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from libero_safety.types import Keypose
 
-
 MOVING_VERBS = ("push", "turn", "open", "close")
 """Verbs whose thing gives way to the fingers: where it will be is not known to the planner."""
 DWELLS = ("cut", "pour", "push", "turn", "open", "close", "hand-over")
@@ -82,7 +81,7 @@ def stages_of(keyposes: Sequence[Keypose]) -> tuple[Stage, ...]:
         takes = entity_of(keypose.frame) if closes and keypose.verb == "grasp" else None
         gives = opens and holds is not None
         gripper = keypose.gripper
-        stops = takes is not None or gives or keypose.wait_steps > 0 and keypose.verb in DWELLS
+        stops = takes is not None or gives or (keypose.wait_steps > 0 and keypose.verb in DWELLS)
         stops |= keypose.verb not in MOVING_VERBS and _pushes_next(keyposes, index)
         if index + 1 < len(keyposes) and (keypose.via or not stops):
             continue
