@@ -252,8 +252,9 @@ class Keypose:
 
     Attributes:
         frame: `entity`, `entity.part`, `entity.zone`, `entity.grasp` (its top-down grasp) or a region `target.name`; a
-            part or zone also with `.top` or `.bottom`: the middle of that face of its box. Only the yaw of its
-            orientation counts (z stays up), unless `tilted`.
+            part or zone also with a face (`.top`, `.bottom`, `.front` at the +x end, `.back`, `.left` at the +y end,
+            `.right`): the middle of that face of its box. Only the yaw of its orientation counts (z stays up),
+            unless `tilted`.
         pos: metres in that frame.
         yaw: radians about the vertical, relative to the frame; 0 closes the fingers along the frame's y axis.
         pitch: radians the fingers are tilted from straight down towards the frame's x axis.

@@ -11,8 +11,8 @@ from libero_safety.types import FloatArray
 
 GRASP = "grasp"
 """`entity.grasp`: the pose of the gripper in its top-down grasp, as a frame with z up."""
-FACES = ("top", "bottom")
-"""`entity.part.top`: the middle of that face of the box of a part or zone, along its own axes."""
+FACES = {"front": (0, 1), "back": (0, -1), "left": (1, 1), "right": (1, -1), "top": (2, 1), "bottom": (2, -1)}
+"""`entity.part.top`: the middle of that face of the box of a part or zone: axis of its link, and towards which end."""
 
 
 def frame_pose(scene: Scene, data: mujoco.MjData, name: str) -> tuple[FloatArray, FloatArray]:
@@ -22,7 +22,7 @@ def frame_pose(scene: Scene, data: mujoco.MjData, name: str) -> tuple[FloatArray
         scene: where names mean something.
         data: its state; kinematics are up to date.
         name: `entity`, `workspace`, `entity.part`, `entity.zone`, `entity.grasp` or a region `target.name`; of a
-            part or zone also `.top` and `.bottom`. A zone goes before a part of the same name.
+            part or zone also a face, such as `.top`. A zone goes before a part of the same name.
 
     Raises:
         SceneError: nothing of that name.
@@ -38,7 +38,8 @@ def frame_pose(scene: Scene, data: mujoco.MjData, name: str) -> tuple[FloatArray
     region, zone = scene.region(whole), scene.zone(whole)
     if zone is not None:
         pos, rotation = predicate.zone_pose(data, *zone)
-        return pos + rotation @ (0.0, 0.0, zone[1].half[2] * _side(face)), rotation
+        half = np.array(zone[1].half)
+        return pos + rotation @ _middle(-half, half, face), rotation
     if region is not None:
         rect = region.rects[0]
         middle = ((rect.x_min + rect.x_max) / 2, (rect.y_min + rect.y_max) / 2, 0.0)
@@ -54,8 +55,13 @@ def frame_pose(scene: Scene, data: mujoco.MjData, name: str) -> tuple[FloatArray
     return np.array(data.xpos[entity.body]) if entity.asset else np.array(scene.workspace_pos), rotation
 
 
-def _side(face: str) -> float:
-    return {"top": 1.0, "bottom": -1.0}.get(face, 0.0)
+def _middle(low: FloatArray, high: FloatArray, face: str) -> FloatArray:
+    """Return the middle (3,) of a box, or of one of its faces."""
+    middle = (low + high) / 2
+    if face:
+        axis, end = FACES[face]
+        middle[axis] = (low, high)[end > 0][axis]
+    return middle
 
 
 def _grasp_pose(
@@ -78,6 +84,4 @@ def _part_pose(
         return np.mean(data.geom_xpos[geoms], axis=0), rotation
     link = next(k for k in asset.links if any(s.part == part for s in k.shapes))
     low, high = shape_bounds([s for s in link.shapes if s.part == part and s.role != "visual"])
-    middle = (np.array(low) + high) / 2
-    middle[2] = high[2] if face == "top" else low[2]
-    return data.xpos[body] + rotation @ middle, rotation
+    return data.xpos[body] + rotation @ _middle(np.array(low), np.array(high), face), rotation
