@@ -9,18 +9,23 @@ from libero_safety.demo.check import check_keyposes
 from libero_safety.demo.course import Course
 from libero_safety.demo.execution import Execution
 from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes
+from libero_safety.demo.layout import end_stage
 from libero_safety.demo.report import ExpertReport, Failure, StageReport
-from libero_safety.demo.route import Router
+from libero_safety.demo.route import Route, Router
 from libero_safety.demo.situation import Situation
+from libero_safety.demo.stages import Stage
 from libero_safety.demo.variants import sample_variants
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.plan.kinematics import Arm
 from libero_safety.plan.planners import make_planner
+from libero_safety.plan.timing import DT_S
 from libero_safety.sim.env import Env
 from libero_safety.types import ACTION_SIZE, Chunk, FloatArray, Keypose, Observation
 
 REPLANS = 4
 """How often one stage is planned again because of what happened on the way."""
+FORESEEN_ACT_S = 0.5
+"""How long a gripper is taken to act when nothing is carried out."""
 LAST_STEPS = 60
 """Control steps after the last stage in which the goal must come to hold."""
 
@@ -100,6 +105,17 @@ class ExpertPolicy:
         """Return what was decided in the episode so far."""
         return self._episode.report() if self._episode is not None else ExpertReport()
 
+    def foresee(self) -> ExpertReport:
+        """Return what would be decided if every motion ended where it should; nothing moves.
+
+        Raises:
+            ExpertError: `reset` was not called.
+        """
+        if self._episode is None:
+            raise ExpertError("ExpertPolicy.foresee() before reset()")
+        self._episode.foresee()
+        return self._episode.report()
+
 
 def find_keyposes(env: Env, source: Path | None) -> tuple[Keypose, ...] | Failure:
     """Return the keyposes of the scenario that is in `env`, or what is wrong with them."""
@@ -147,6 +163,21 @@ class _Episode:
         action[6] = self._gripper
         return action
 
+    def foresee(self) -> None:
+        """Plan all stages, each from where the one before should end."""
+        course, env = self._course, self._env
+        situation = Situation.now(env.scene, env.data, self._arm, env.time_s, None)
+        while self.failure is None and not isinstance(course, Failure) and not course.over:
+            planned = course.plan(situation)
+            if isinstance(planned, Failure):
+                self.failure = planned
+                return
+            stage, route = planned.stage, planned.route
+            self._reports.append(_stage_report(stage, route, steps=len(route.passes) - 1))
+            end_s = route.start_s + (len(route.passes) - 1) * DT_S
+            end_stage(situation, stage, route.joints(situation, route.start_s)[-1], end_s + FORESEEN_ACT_S)
+            course.done()
+
     def _begin(self, course: Course, passed: int) -> bool:
         """Plan the next stage, or what is left of it; False when there is no way."""
         env, stage = self._env, course.stages[course.index]
@@ -193,15 +224,13 @@ class _Episode:
             )
 
     def _note(self, execution: Execution) -> None:
-        route = execution.route
+        waited = min(execution.waited, execution.steps)
         self._reports.append(
-            StageReport(
-                name=execution.stage.name,
-                planner=route.planner,
-                plan_s=route.plan_s,
-                margin_m=route.margin_m,
+            _stage_report(
+                execution.stage,
+                execution.route,
                 steps=execution.steps,
-                waited_steps=min(execution.waited, execution.steps),
+                waited_steps=waited,
                 replans=self._replans,
                 tracking_error_m=execution.error_m,
             )
@@ -211,3 +240,24 @@ class _Episode:
         """Return what was decided so far."""
         ids = {} if isinstance(self._course, Failure) else self._course.variant_ids
         return ExpertReport(ids, self._seed, tuple(self._reports), self.failure)
+
+
+def _stage_report(
+    stage: Stage,
+    route: Route,
+    *,
+    steps: int,
+    waited_steps: int = 0,
+    replans: int = 0,
+    tracking_error_m: float = 0.0,
+) -> StageReport:
+    return StageReport(
+        stage.name,
+        route.planner,
+        route.plan_s,
+        route.margin_m,
+        steps,
+        waited_steps,
+        replans,
+        tracking_error_m,
+    )

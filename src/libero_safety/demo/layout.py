@@ -98,10 +98,17 @@ def choose_turn(situation: Situation, stages: Sequence[Stage], blocked: Blocked)
     return best
 
 
-def settle(situation: Situation, stage: Stage, layout: Layout, time_s: float) -> None:
-    """Move a situation on to where it is once a stage is over, its gripper's act included."""
-    if layout.joints[-1] is not None:
-        situation.go(layout.joints[-1], time_s)
+def end_stage(situation: Situation, stage: Stage, joints: FloatArray | None, time_s: float) -> None:
+    """Move a situation on to where it is once a stage is over, its gripper's act included.
+
+    Args:
+        situation: how things are where the stage begins.
+        stage: what is over.
+        joints: (7,) at its end; None leaves the arm where it is.
+        time_s: when it is over.
+    """
+    if joints is not None:
+        situation.go(joints, time_s)
     if stage.takes is not None:
         situation.take(stage.takes)
     elif stage.gives:
@@ -114,7 +121,7 @@ def _problems(situation: Situation, stages: Sequence[Stage], turn: FloatArray, b
     for stage in stages:
         layout = lay_out(situation, stage, turn, situation.time_s)
         count += sum(joints is None for joints in layout.joints) + blocked(situation, stage, layout)
-        settle(situation, stage, layout, situation.time_s)
+        end_stage(situation, stage, layout.joints[-1], situation.time_s)
         if stage.gives:
             break
     return count

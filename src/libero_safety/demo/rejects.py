@@ -20,6 +20,7 @@ ReasonName: TypeAlias = Literal[
     "execution_violation",
     "goal_not_reached",
     "episode_timeout",
+    "unstable",
     "internal",
 ]
 
@@ -101,6 +102,10 @@ REASONS: dict[ReasonName, Reason] = {
     "episode_timeout": Reason(
         "The horizon was over before all keyposes were passed.",
         "Remove keyposes and waits that are not needed; a demonstration should take half of the horizon.",
+    ),
+    "unstable": Reason(
+        "The physics blew up.",
+        "Look for things that are placed inside each other, or are pressed where they cannot give way.",
     ),
     "internal": Reason(
         "The program failed; the message has the place.",
