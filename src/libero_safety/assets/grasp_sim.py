@@ -118,7 +118,11 @@ class HandSim:
         """Return the hand and the object as they are."""
         data = self.data
         rot = data.xmat[self._object].reshape(3, 3)
-        angles = dict(zip(DOFS, data.qpos[self._qpos].tolist(), strict=True))
+        # Limits of simulated joints give a little.
+        angles = {
+            name: min(max(angle, dof.low), dof.high)
+            for (name, dof), angle in zip(DOFS.items(), data.qpos[self._qpos].tolist(), strict=True)
+        }
         state = np.concatenate([data.qpos, data.ctrl])
         return Closed(-rot.T @ data.xpos[self._object], rot.T.copy(), angles, self._contacts(), state)
 

@@ -150,9 +150,10 @@ def _stored_name(thing: str) -> str:
     return thing if numbered is None or thing in _by_thing() else str(numbered)
 
 
-def write_grasps(path: Path, grasps: Sequence[Grasp]) -> None:
-    """Store grasps as plain arrays, single precision."""
-    columns: dict[str, Any] = {
+def write_grasps(path: Path, grasps: Sequence[Grasp], made_with: str = "") -> None:
+    """Store grasps as plain arrays, single precision; `made_with` says by which simulator."""
+    columns: dict[str, Any] = {"made_with": np.array(made_with)}
+    columns |= {
         name: np.array([getattr(g, name) for g in grasps]) for name in ("thing", "side", "style", "split")
     }
     for name in ("pose", "shape", "pos", "quat"):
