@@ -2,9 +2,9 @@
 
     python scripts/build_grasps.py [--workers 2] [--only bottle_of_beer ...] [--out grasps.npz]
 
-The same command with the same version of MuJoCo gives the same pairs, whatever the number of workers. About 25 minutes of
-one core. What was made so far is written every fifty things, before pairs are chosen, to OUT with `.raw` before its
-suffix.
+The same command with the same version of MuJoCo gives the same pairs, whatever the number of workers. It takes about
+a quarter of an hour of one core. What was made so far is written every fifty things, before pairs are chosen, to OUT
+with `.raw` before its suffix.
 """
 
 import argparse

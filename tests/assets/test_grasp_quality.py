@@ -8,7 +8,7 @@ import pytest
 
 from libero_safety.assets.asset import MeshData, Shape
 from libero_safety.assets.grasp_quality import overlap, shared_volume_m3, spread, wrench_space
-from libero_safety.assets.solid import Solid
+from libero_safety.assets.solid import Solid, vertex_normals
 
 ORIGIN = np.zeros(3)
 ARM_M = 0.05
@@ -133,3 +133,12 @@ def test_spread_points_are_far_apart() -> None:
     points = np.column_stack([np.arange(100.0), np.zeros(100), np.zeros(100)])
     assert sorted(spread(points, 3).tolist()) == [0, 49, 99]
     assert len(spread(points[:2], 5)) == 2
+
+
+def test_vertex_normals_of_a_ball_are_its_radii() -> None:
+    mesh = ball_mesh(0.02, (0, 0, 0))
+    normals = vertex_normals(mesh.vertices, mesh.faces)
+    used = np.unique(mesh.faces)
+    away = np.einsum("ij,ij->i", normals, mesh.vertices / 0.02)
+    inner = used[np.abs(mesh.vertices[used, 2]) < 0.0199]  # the poles are many vertices on one point
+    assert away[inner].min() > 0.998

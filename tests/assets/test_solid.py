@@ -113,6 +113,13 @@ def test_surface_inside_another_piece_is_left_out() -> None:
     assert len(points) == pytest.approx(4000 * 10 / 12, rel=0.05)
 
 
+def test_weights_move_points_to_a_piece() -> None:
+    apart = Solid((Shape("sphere", (0.02,)), Shape("sphere", (0.02,), pos=(0.2, 0, 0))))
+    for weights, share in (((1.0, 0.0), 0.0), ((1.0, 3.0), 0.75)):
+        points, _ = apart.sample(2000, rng(), weights)
+        assert float((points[:, 0] > 0.1).mean()) == pytest.approx(share, abs=0.04)
+
+
 def test_normals_point_away_from_the_nearest_piece() -> None:
     normals = Solid((Shape("sphere", (0.02,)), Shape("sphere", (0.02,), pos=(0.2, 0, 0)))).normals(
         np.array([[0.0, 0.03, 0.0], [0.2, 0.0, -0.01]])

@@ -6,7 +6,7 @@ object there. The thumb is opened; the fingers close; what holds is measured.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -205,14 +205,3 @@ def _tilted(direction: FloatArray, angle_rad: float, rng: np.random.Generator) -
     side = np.cross(direction, rng.normal(size=3))
     side /= max(float(np.linalg.norm(side)), 1e-9)
     return math.cos(angle_rad) * direction + math.sin(angle_rad) * side
-
-
-def search(
-    asset: Asset, model: HandModel, shape: FloatArray, rng: np.random.Generator, attempts: int
-) -> Iterator[Found]:
-    """Yield the grasps among `attempts` palm poses."""
-    trial = GraspSearch(asset, model, shape, rng)
-    for _ in range(attempts):
-        found = trial.attempt()
-        if found is not None:
-            yield found
