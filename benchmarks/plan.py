@@ -1,22 +1,94 @@
-"""How long planning takes, how often it succeeds and how long the paths are.
+"""How long planning takes, how often it succeeds, and how long the paths are. Processor time, on one core.
 
-python benchmarks/plan.py mbm --planner ompl --problems DATA.json.gz
+    python benchmarks/plan.py tasks
+    python benchmarks/plan.py mbm motionbenchmaker_panda.json.gz --planner ompl --planner roboplan
+
+`tasks`: every way from keypose to keypose that the expert asks for on draws of the tasks. `mbm`: the problems of
+MotionBenchMaker for the Panda (C. Chamzas et al., IEEE RA-L 2022), with this package's robot, gripper open, and its own
+margin. Their shapes of the robot are others, so starts and goals that touch something here are counted apart.
 """
 
+import argparse
 import gzip
 import json
+import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from libero_safety.plan.planners import make_planner
+from libero_safety.plan.problem import Hinge, PlanFailed, Problem, Straight, Upright
 from libero_safety.plan.world import World
 from libero_safety.sim.robot import FINGER_OPEN_QPOS, HOME_QPOS, resolve, robot_spec
 
+IMPOSSIBLE = ("start_in_collision", "start_outside_limits", "goal_in_collision", "no_goal")
+"""Reasons for which a problem counts as one that has no solution here."""
+
+
+class Tally:
+    """What one planner did."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.planner = name, make_planner(name)
+        self.seconds: list[float] = []
+        self.way_rad: list[float] = []
+        self.way_m: list[float] = []
+        self.failed: Counter[str] = Counter()
+        self.impossible: Counter[str] = Counter()
+
+    def solve(self, problem: Problem) -> str:
+        """Solve it and return how that went."""
+        began = time.process_time()
+        found = self.planner.plan(problem)
+        spent = time.process_time() - began
+        if isinstance(found, PlanFailed):
+            if found.reason in IMPOSSIBLE:
+                self.impossible[found.reason] += 1
+                return found.detail
+            self.failed[found.reason] += 1
+            self.seconds.append(spent)
+            return found.detail
+        self.seconds.append(spent)
+        tips = np.array([problem.world.arm.fk(row)[0] for row in found.joints])
+        self.way_rad.append(float(np.linalg.norm(np.diff(found.joints, axis=0), axis=1).sum()))
+        self.way_m.append(float(np.linalg.norm(np.diff(tips, axis=0), axis=1).sum()))
+        return "solved"
+
+    def row(self) -> str:
+        """A row of the table."""
+        times = 1e3 * np.array(self.seconds)
+        solved = len(self.way_rad)
+        return (
+            f"| {self.name} | {solved}/{len(times)} ({100 * solved / max(len(times), 1):.1f} %) "
+            f"| {np.median(times):.1f} | {times.mean():.1f} | {np.quantile(times, 0.98):.1f} | {times.max():.1f} "
+            f"| {np.median(self.way_rad):.2f} / {np.mean(self.way_rad):.2f} | {np.median(self.way_m):.2f} "
+            f"| {dict(self.failed) or '-'} | {dict(self.impossible) or '-'} |"
+        )
+
+
+def table(tallies: list[Tally]) -> str:
+    """What all of them did."""
+    titles = (
+        "planner",
+        "solved",
+        "median ms",
+        "mean",
+        "98 %",
+        "most",
+        "rad, median / mean",
+        "tip m",
+        "failed",
+    )
+    head = f"| {' | '.join(titles)} | no solution |"
+    return "\n".join([head, "|" + "---|" * 10, *(tally.row() for tally in tallies)])
+
 
 def mbm_world(problem: dict, margin_m: float) -> World:
-    """Our robot at the origin, gripper open, among a problem's boxes, cylinders and spheres."""
+    """Our robot at the origin, gripper open, among a problem's boxes, cylinders and balls."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     spec.attach(robot_spec(), prefix="robot/", frame=spec.worldbody.add_frame())
@@ -41,6 +113,94 @@ def mbm_world(problem: dict, margin_m: float) -> World:
     return World(model, robot, qpos, margin_m=margin_m)
 
 
-def load(path: Path) -> dict:
+def mbm_problems(
+    path: Path, margin_m: float, budget_s: float, every: int, offset: int
+) -> Iterator[tuple[str, Problem]]:
+    """Yield the valid problems: joint goals, as they are given."""
     with gzip.open(path) as file:
-        return json.load(file)["problems"]
+        kinds = json.load(file)["problems"]
+    for kind, problems in kinds.items():
+        for problem in problems[offset::every]:
+            if problem["valid"]:
+                start, goals = (np.array(problem[key], np.float64) for key in ("start", "goals"))
+                world = mbm_world(problem, margin_m)
+                yield (
+                    f"{kind} {problem['index']}",
+                    Problem(world, start, goals, budget_s=budget_s, seed=problem["index"]),
+                )
+
+
+def task_problems(names: list[str], draws: int, budget_s: float) -> Iterator[tuple[str, Problem]]:
+    """Yield every way that the expert looks for on draws of all tasks, levels 0 and 1; straight ones too."""
+    from libero_safety.demo import segments
+    from libero_safety.demo.expert import ExpertPolicy
+    from libero_safety.rng import rng_for
+    from libero_safety.sim.env import Env
+    from libero_safety.suites import load_suite, suites
+    from libero_safety.types import Key
+    from libero_safety.ubddl.sample import sample
+
+    asked: list[Problem] = []
+    ways = segments.Segmenter._way
+
+    def note(self, situation, keypose, world, tip, joints, goal, end):
+        constraint = Upright(keypose.upright) if keypose.upright is not None else None
+        if keypose.hinge:
+            constraint = Hinge(*situation.hinge(keypose.hinge))
+        elif keypose.straight:
+            constraint = Straight()
+        if not any(np.array_equal(p.start, joints) and np.array_equal(p.goals[0], end) for p in asked):
+            asked.append(Problem(world.detached(), joints, end[None], constraint, budget_s))
+        return ways(self, situation, keypose, world, tip, joints, goal, end)
+
+    segments.Segmenter._way = note
+    env, expert = Env(render=False), ExpertPolicy(tries=1)
+    for suite in names or suites():
+        for task in load_suite(suite).tasks:
+            for level, index in [(level, index) for level in task.levels[:2] for index in range(draws)]:
+                key = Key(suite, task.name, level, 0, index)
+                env.reset(sample(task.scenario(level), key, env.catalog))
+                expert.attach(env)
+                expert.reset(task.name, rng_for(key, "expert"))
+                asked.clear()
+                expert.foresee()
+                for number, problem in enumerate(asked):
+                    yield f"{key} {number}", problem
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["tasks", "mbm"])
+    parser.add_argument("problems", nargs="?", type=Path, help="of mbm: the file with the problems")
+    parser.add_argument("--planner", action="append", help="which; give it twice to compare")
+    parser.add_argument("--margin", type=float, default=0.0, help="clearance in mbm (m)")
+    parser.add_argument("--budget", type=float, default=5.0, help="of one problem (s)")
+    parser.add_argument("--suite", action="append", default=[], help="only this one; all by default")
+    parser.add_argument("--verbose", action="store_true", help="say what was not solved")
+    parser.add_argument("--draws", type=int, default=1, help="of each task and level")
+    parser.add_argument("--every", type=int, default=1, help="take every so manieth problem of mbm")
+    parser.add_argument("--offset", type=int, default=0, help="from this one on")
+    given = parser.parse_args()
+    if given.what == "mbm" and (given.problems is None or not given.problems.is_file()):
+        print(f"skipped: the problems of MotionBenchMaker are not there ({given.problems})")
+        return
+    names = given.planner or (["tip"] if given.what == "tasks" else ["ompl"])
+    tallies = [Tally(name) for name in names]
+    if given.what == "mbm":
+        problems = mbm_problems(given.problems, given.margin, given.budget, given.every, given.offset)
+    else:
+        problems = task_problems(given.suite, given.draws, given.budget)
+    for number, (name, problem) in enumerate(problems):
+        for tally in tallies:
+            if number == 0:  # compiles what is compiled on first use
+                tally.planner.plan(problem)
+            said = tally.solve(problem)
+            if said != "solved" and given.verbose:
+                print(f"{name}: {tally.name}: {said}")
+    print(table(tallies))
+
+
+if __name__ == "__main__":
+    main()
