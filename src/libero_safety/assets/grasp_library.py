@@ -32,7 +32,7 @@ HELD = tuple(
 """Types that the human-robot scenarios put into a hand: each of their variants has a pair."""
 ALSO_NUMBERED = {"bottle_of_pop": (16,), "bottle_of_water": (15,), "cap": (37,)}
 """Variants that scenarios of older formats name."""
-OTHER_TRAIN, OTHER_TEST = TRAIN_NUMBERS[:1], TEST_NUMBERS[:2]
+OTHER_TRAIN, OTHER_TEST = TRAIN_NUMBERS[:1], TEST_NUMBERS[:1]
 """Variants of the other types that have a pair."""
 NOT_HELD = frozenset(
     """apple__1 apple__7 keyboard water_ball rotated_classic_blue_mug rotated_fork

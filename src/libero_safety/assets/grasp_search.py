@@ -35,6 +35,8 @@ MAX_DISPLACEMENT_M = 0.01
 _COLLIDES_M = 0.0015
 _STEEPEST_UP, _STEEPEST_DOWN = 0.85, 0.35
 """The forearm, from the wrist to the elbow, is this share upwards at most; and downwards."""
+_THUMB_DOWN = 0.3
+"""The thumb's side of the hand faces down by this share at most: people lift things with the thumb up."""
 _ROLLS = 8
 _BACK_M, _BACKS = 0.003, 10
 """The palm starts at the surface and goes back by these steps until the open hand is free."""
@@ -145,7 +147,8 @@ class GraspSearch:
         best: tuple[float, FloatArray, float] | None = None
         for turn in turns:
             way = np.asarray(math.cos(turn) * first + math.sin(turn) * second, dtype=np.float64)
-            if not -_STEEPEST_DOWN < -way[2] < _STEEPEST_UP:
+            thumb_side = self._handed * np.cross(way, -out)
+            if not -_STEEPEST_DOWN < -way[2] < _STEEPEST_UP or thumb_side[2] < -_THUMB_DOWN:
                 continue
             behind, ahead = self._across(middle, way)
             cost = behind + ahead + 0.02 * rng.uniform()
