@@ -72,7 +72,18 @@ def carry(asset: Asset, *, count: int, seed: int) -> list[Grasp]:
             1,
         )
         made.append(
-            Grasp(asset.name, side, "carried", split, pose, shape, held.pos, quat_of(held.rot), quality)
+            Grasp(
+                asset.name,
+                side,
+                "carried",
+                split,
+                pose,
+                shape,
+                held.pos,
+                quat_of(held.rot),
+                held.grip,
+                quality,
+            )
         )
         if len(made) == count:
             return made

@@ -61,18 +61,19 @@ class Made:
 
 
 def orders(catalog: Catalog) -> list[Order]:
-    """Return every thing of the library, in its order: what scenarios need comes first."""
-    made: list[Order] = []
-    for base in sorted(catalog.names(), key=lambda name: (name not in HELD, name)):
+    """Return every thing of the library, in its order: some of each type, then all others of those in scenes."""
+    some: list[Order] = []
+    others: list[Order] = []
+    for base in catalog.names():
         if base in NOT_HELD or base in HANDS or catalog.is_fixture(base):
             continue
-        every = base in HELD
-        train = (*(TRAIN_NUMBERS if every else OTHER_TRAIN), *ALSO_NUMBERED.get(base, ()))
-        test = TEST_NUMBERS if every else OTHER_TEST
-        made.append(Order(base, 2))
-        made += [Order(str(Numbered(base, number)), 1) for number in train]
-        made += [Order(str(Numbered(base, number)), _TEST_CHOICE) for number in test]
-    return made
+        some.append(Order(base, 2))
+        train = (*TRAIN_NUMBERS, *ALSO_NUMBERED.get(base, ())) if base in HELD else OTHER_TRAIN
+        test = TEST_NUMBERS if base in HELD else OTHER_TEST
+        for number in (*train, *test):
+            order = Order(str(Numbered(base, number)), 1 if number in train else _TEST_CHOICE)
+            (some if number in (*OTHER_TRAIN, *OTHER_TEST) else others).append(order)
+    return some + others
 
 
 def make(order: Order, seed: int = SEED) -> Made:

@@ -55,6 +55,7 @@ class Found:
     rot: FloatArray
     pose: FloatArray
     angles: Mapping[str, float] = field(repr=False)
+    grip: FloatArray = field(repr=False)
     quality: GraspQuality
 
 
@@ -128,7 +129,7 @@ class GraspSearch:
             1000 * float(moved[0]),
             len(moved),
         )
-        return Found(closed.pos, closed.rot, pose, closed.angles, quality)
+        return Found(closed.pos, closed.rot, pose, closed.angles, closed.grip, quality)
 
     def _draw(self) -> tuple[FloatArray, FloatArray] | None:
         """Return position and rotation of a wrist whose palm faces the object; None where it is too wide."""

@@ -28,8 +28,6 @@ SOFT_NM = {"mcp": 0.16, "pip": 0.12, "dip": 0.06, "cmc": 0.2, "ip": 0.08}
 FIRM = 3.0
 """How much firmer the hand holds than it closes."""
 _STIFFNESS_NM, _DAMPING_NMS = 1.0, 0.02
-_BEND_RAD = 1.0
-"""How far ahead of a joint its motor aims to use all its torque."""
 _SYRUP_NS_M, _SYRUP_NMS = 60.0, 0.1
 _PALM, _FINGER, _THUMB, _OBJECT = 1, 2, 4, 8
 """Kinds that touch each other: the object and all others; the thumb and fingers; the tips and the palm."""
@@ -56,13 +54,18 @@ class Contacts:
 
 @dataclass(frozen=True, eq=False)
 class Closed:
-    """A hand that has closed: the wrist in the object's frame, the fingers' angles, and what they touch."""
+    """A hand that has closed: the wrist in the object's frame, the fingers' angles, what they touch.
+
+    Attributes:
+        grip: angle (21,) that each motor aims at, with a limited torque: beyond the object, to press on it.
+    """
 
     pos: FloatArray
     rot: FloatArray
     angles: Mapping[str, float] = field(repr=False)
+    grip: FloatArray = field(repr=False)
     contacts: Contacts = field(repr=False)
-    state: FloatArray = field(repr=False)
+    qpos: FloatArray = field(repr=False)
 
 
 class HandSim:
@@ -123,16 +126,15 @@ class HandSim:
             name: min(max(angle, dof.low), dof.high)
             for (name, dof), angle in zip(DOFS.items(), data.qpos[self._qpos].tolist(), strict=True)
         }
-        state = np.concatenate([data.qpos, data.ctrl])
-        return Closed(-rot.T @ data.xpos[self._object], rot.T.copy(), angles, self._contacts(), state)
+        at = -rot.T @ data.xpos[self._object]
+        return Closed(at, rot.T.copy(), angles, data.ctrl.copy(), self._contacts(), data.qpos.copy())
 
     def hold(
-        self, pos: FloatArray, rot: FloatArray, angles: Mapping[str, float], *, squeeze: bool = False
+        self, pos: FloatArray, rot: FloatArray, angles: Mapping[str, float], grip: FloatArray | None = None
     ) -> Closed:
-        """Return the hand with the object where it is put, the fingers held as they are, or bending with all force."""
+        """Return the hand with the object where it is put, its motors aiming at `grip`, by default at the angles."""
         self.place(pos, rot, angles)
-        more = {name: _BEND_RAD if squeeze and dof.kind == "flexion" else 0.0 for name, dof in DOFS.items()}
-        self.data.ctrl[:] = [angles[name] + more[name] for name in DOFS]
+        self.data.ctrl[:] = [angles[name] for name in DOFS] if grip is None else grip
         return self._closed()
 
     def settle(self, closed: Closed) -> Closed | None:
@@ -155,7 +157,7 @@ class HandSim:
     def _fall(self, closed: Closed, direction: FloatArray, time_s: float) -> float:
         model, data = self.model, self.data
         mujoco.mj_resetData(model, data)
-        data.qpos[:], data.ctrl[:] = closed.state[: model.nq], closed.state[model.nq :]
+        data.qpos[:], data.ctrl[:] = closed.qpos, closed.grip
         model.dof_damping[:6] = 0.0
         model.actuator_forcerange[:] = self._torque * FIRM
         model.opt.gravity[:] = closed.rot.T @ direction * GRAVITY_M_S2

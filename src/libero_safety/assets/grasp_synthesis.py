@@ -1,5 +1,6 @@
 """Grasps of any asset: hands are drawn, palm poses tried, and of what holds a few that differ are kept."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from libero_safety.ubddl.spec import Split
 
 ATTEMPTS = 320
 """Palm poses after which a search ends."""
-SURPLUS, LEAST = 2, 3
+SURPLUS, LEAST = 1.5, 3
 """How many times as many grasps are looked for as are kept, and how many at least."""
 HANDS = 2
 """Hands, each of a shape of its own, that share the attempts."""
@@ -85,7 +86,7 @@ def synthesise(asset: Asset, *, count: int, seed: int, attempts: int = ATTEMPTS)
         rng = rng_for(Key("", asset.name, 0, seed, number), "grasps")
         side, shape, model = draw_hand(rng, SIDES[(first + number) % 2])
         search = GraspSearch(asset, model, shape, rng)
-        wanted = -(-max(SURPLUS * count, LEAST) * (number + 1) // HANDS)
+        wanted = math.ceil(max(SURPLUS * count, LEAST) * (number + 1) / HANDS)
         for _ in range(attempts // HANDS):
             if len(kept) >= wanted:
                 break
@@ -102,18 +103,16 @@ def synthesise(asset: Asset, *, count: int, seed: int, attempts: int = ATTEMPTS)
 def measure(asset: Asset, grasp: Grasp) -> GraspQuality:
     """Return the quality of a grasp, measured anew on the asset of its thing.
 
-    All but the displacement and the lifts are as they were when the grasp was found: those then began with the very
-    forces of its fingers, which now close with all they have; of what is carried only gravity downwards is tried.
+    The fingers press as they did when the grasp was found. Of what is carried only gravity downwards is tried.
     """
     solid, model = Solid.of(asset), embedded_hand(grasp.side)
-    power = grasp.style == "power"
     sim = HandSim(solid, model, grasp.shape)
     turn, at = grasp.place
-    held = sim.hold(at, turn, model.dofs_of(grasp.pose), squeeze=power)
+    held = sim.hold(at, turn, model.dofs_of(grasp.pose), grasp.grip)
     points, normals = held.contacts.points, held.contacts.normals
     some = spread(points) if len(points) else np.zeros(0, dtype=np.int64)
     space = wrench_space(points[some], normals[some], solid.centre_of_mass)
-    moved = sim.displacements(held, 6 if power else 1)
+    moved = sim.displacements(held, 6 if grasp.style == "power" else 1)
     both = hand_overlap(solid, model, grasp.shape, grasp.pose, grasp.place)
     return GraspQuality(
         both.max_penetration_mm,
@@ -140,6 +139,7 @@ def _grasp(thing: str, kept: _Kept) -> Grasp:
         kept.shape,
         found.pos,
         quat_of(found.rot),
+        found.grip,
         found.quality,
     )
 

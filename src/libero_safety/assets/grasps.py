@@ -75,6 +75,7 @@ class Grasp:
         shape: (10,) of the hand.
         pos: position (3,) of the wrist in the thing's root frame (m).
         quat: turn (w, x, y, z) of the hand's rest frame in the thing's root frame.
+        grip: angles (21,) that the fingers strive for, as in `DOFS` (rad): they press where those are beyond their own.
     """
 
     thing: str
@@ -85,6 +86,7 @@ class Grasp:
     shape: FloatArray = field(repr=False)
     pos: FloatArray = field(repr=False)
     quat: Quat = field(repr=False)
+    grip: FloatArray = field(repr=False)
     quality: GraspQuality
 
     @property
@@ -156,7 +158,7 @@ def write_grasps(path: Path, grasps: Sequence[Grasp], made_with: str = "") -> No
     columns |= {
         name: np.array([getattr(g, name) for g in grasps]) for name in ("thing", "side", "style", "split")
     }
-    for name in ("pose", "shape", "pos", "quat"):
+    for name in ("pose", "shape", "pos", "quat", "grip"):
         columns[name] = np.array([getattr(g, name) for g in grasps], dtype=np.float32)
     columns["quality"] = np.array([astuple(g.quality) for g in grasps], dtype=np.float32)
     np.savez_compressed(path, **columns)
@@ -192,5 +194,6 @@ def _row(columns: dict[str, Any], i: int, names: Sequence[str]) -> Grasp:
         columns["shape"][i].astype(np.float64),
         columns["pos"][i].astype(np.float64),
         (w, x, y, z),
+        columns["grip"][i].astype(np.float64),
         GraspQuality(**{name: round(v) if name in _INTEGERS else v for name, v in measures}),
     )
