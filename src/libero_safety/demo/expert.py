@@ -210,7 +210,9 @@ class _Episode:
 
     def _go_on(self, execution: Execution) -> None:
         """Keep to the old route where there is no new one, if what happened is no reason to stop."""
-        if execution.outcome == "moved" and execution.stage.holds is not None:
+        if execution.outcome == "drift" or (
+            execution.outcome == "moved" and execution.stage.holds is not None
+        ):
             execution.accept()
             self._execution, self.failure = execution, None
 

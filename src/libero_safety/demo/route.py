@@ -23,8 +23,10 @@ from libero_safety.types import FloatArray
 
 LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.0, authority=0.9)
 """Along one axis the controller itself allows less speed than this; across several it adds up."""
-PUSH_LIMITS = TipLimits(speed_m_s=0.12, turn_rad_s=0.6)
+SLOW_LIMITS = TipLimits(speed_m_s=0.12, turn_rad_s=0.6)
 """Where something has to give way."""
+POUR_LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.5)
+"""Where something tips in the gripper: quickly, before it slips."""
 WAIT_S = 8.0
 """How long the robot waits for a moving hazard at most."""
 WAIT_STEP_S = 0.2
@@ -182,7 +184,8 @@ class _Search:
         def valid(joints: FloatArray, time_s: float) -> bool:
             return time_s == 0.0 or world(path.owner(arm.fk(joints)[0])).free(joints)
 
-        limits = PUSH_LIMITS if self._stage.pushes else LIMITS
+        pours = any(keypose.verb == "pour" for keypose in self._stage.keyposes)
+        limits = SLOW_LIMITS if self._stage.slow else POUR_LIMITS if pours else LIMITS
         return time_path(arm, path.tip, start, valid=valid, limits=limits, velocity=situation.velocity)
 
     def _untimed(self, failed: TimingFailed, path: "_Path", world: Callable[[int], World]) -> Failure:

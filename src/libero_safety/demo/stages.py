@@ -37,7 +37,7 @@ class Stage:
         return self.keyposes[-1].name
 
     @property
-    def pushes(self) -> bool:
+    def slow(self) -> bool:
         """Whether something has to give way."""
         return any(keypose.verb in MOVING_VERBS for keypose in self.keyposes)
 
@@ -66,8 +66,7 @@ def stages_of(keyposes: Sequence[Keypose]) -> tuple[Stage, ...]:
     """Return the stages of a task.
 
     The fingers hold the entity of a keypose's frame once they have closed at one with the verb `grasp`; closed
-    anywhere else they hold nothing, and the motion goes on. It stops before something has to give way. Hints are left
-    out.
+    anywhere else they hold nothing, and the motion goes on. It stops before what is done slowly. Hints are left out.
     """
     keyposes = [keypose for keypose in keyposes if not keypose.hint]
     found: list[Stage] = []
@@ -82,7 +81,7 @@ def stages_of(keyposes: Sequence[Keypose]) -> tuple[Stage, ...]:
         gives = opens and holds is not None
         gripper = keypose.gripper
         stops = takes is not None or gives or (keypose.wait_steps > 0 and keypose.verb in DWELLS)
-        stops |= keypose.verb not in MOVING_VERBS and _pushes_next(keyposes, index)
+        stops |= keypose.verb not in MOVING_VERBS and _slow_next(keyposes, index)
         if index + 1 < len(keyposes) and (keypose.via or not stops):
             continue
         found.append(Stage(tuple(passed), holds, takes, gives, start, leaves))
@@ -92,7 +91,7 @@ def stages_of(keyposes: Sequence[Keypose]) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def _pushes_next(keyposes: Sequence[Keypose], index: int) -> bool:
+def _slow_next(keyposes: Sequence[Keypose], index: int) -> bool:
     return index + 1 < len(keyposes) and keyposes[index + 1].verb in MOVING_VERBS
 
 

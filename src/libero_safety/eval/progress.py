@@ -28,11 +28,15 @@ class Tally:
         planned: episodes of the whole run.
         outcomes: outcome -> episodes that ended so and will not be run again.
         retries: attempts that failed for reasons outside the policy and were queued again.
+        rejected: attempts that came to nothing and will not be made again.
+        unit: what is counted.
     """
 
     planned: int
     outcomes: Mapping[str, int]
     retries: int = 0
+    rejected: int = 0
+    unit: str = "episodes"
 
     @property
     def done(self) -> int:
@@ -41,7 +45,8 @@ class Tally:
 
     def __str__(self) -> str:
         counts = [f"{count} {outcome}" for outcome, count in self.outcomes.items() if count]
-        return ", ".join([*counts, f"{self.retries} retried"] if self.retries else counts)
+        counts += [f"{self.retries} retried"] if self.retries else []
+        return ", ".join([*counts, f"{self.rejected} rejected"] if self.rejected else counts)
 
 
 class Progress(Protocol):
@@ -93,7 +98,7 @@ class PlainLines:
 
     def _write(self, tally: Tally, now_s: float) -> None:
         self._shown_s, self._waiting = now_s, None
-        line = f"{tally.done}/{tally.planned} episodes"
+        line = f"{tally.done}/{tally.planned} {tally.unit}"
         counts = str(tally)
         if counts:
             line += f": {counts}"
@@ -112,7 +117,7 @@ class ProgressBar:
 
     def __init__(self, stream: TextIO) -> None:
         self._bar = RichBar(
-            TextColumn("episodes"),
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[counts]}"),
@@ -132,7 +137,7 @@ class ProgressBar:
             self._first = (now_s, tally.done)
             # Added with what is done already, so that it does not count as the speed of this run.
             self._task = self._bar.add_task(
-                "", total=tally.planned, completed=tally.done, counts=str(tally), rate=""
+                tally.unit, total=tally.planned, completed=tally.done, counts=str(tally), rate=""
             )
             self._bar.start()
         started_s, before = self._first
