@@ -94,6 +94,46 @@ def objects(
 
 
 @app.command
+def hands(
+    names: Positional[tuple[str, ...]] = (),
+    list_: Annotated[bool, tyro.conf.arg(name="list")] = False,
+    split: Literal["train", "test"] | None = None,
+    count: int | None = None,
+    seed: int = 0,
+    sheet: Path | None = None,
+    build: Path | None = None,
+    workers: int = 1,
+) -> int:
+    """List pairs of a hand and a thing with split, quality and the segments that touch, or draw them on a sheet.
+
+    Args:
+        names: only these pairs, or all pairs of these things and their variants; by default all.
+        list_: list them although a sheet is made.
+        split: only this split.
+        count: only this many of them, drawn from the seed.
+        seed: of `count`.
+        sheet: write this picture, *.png or *.jpg, with each pair from three sides.
+        build: make the whole library anew and write it to this *.npz file; nothing else is done.
+        workers: processes of `build`; the result does not depend on it.
+    """
+    from libero_safety.assets.catalog import default_catalog
+    from libero_safety.eval.hands import build_library, chosen_pairs, pair_lines, save_pair_sheet
+
+    catalog = default_catalog()
+    if build is not None:
+        print(f"{build_library(catalog, build, workers, say=print)} pairs in {build}")
+        return 0
+    chosen = chosen_pairs(names, split, count, seed)
+    if list_ or sheet is None:
+        for line in pair_lines(catalog, chosen):
+            print(line)
+    if sheet is not None:
+        save_pair_sheet(catalog, chosen, sheet)
+        print(sheet)
+    return 0
+
+
+@app.command
 def scenes(
     count: int | None = None,
     suite: tuple[str, ...] = ("all",),

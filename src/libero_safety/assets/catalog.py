@@ -1,7 +1,7 @@
 """Names to assets and arenas.
 
 A type name is the name of a recipe, or of a variant of one (see `splits`): `bottle_of_beer__7` is a `bottle_of_beer` of
-another size and colour; `NAME_with_hand` is a person's hand that holds NAME.
+another size and colour; `NAME_with_hand` is a person's hand that holds NAME, `NAME_with_hand__2` another (see `pairs`).
 """
 
 from dataclasses import replace
@@ -14,16 +14,15 @@ from libero_safety.assets.geometry import footprint, rotate
 from libero_safety.assets.lighting import LIGHTINGS
 from libero_safety.assets.looks import PARTS, SHORT, look_names
 from libero_safety.assets.objects.food import FOODS
-from libero_safety.assets.objects.hand import HANDS, hand_variant, with_hand
+from libero_safety.assets.objects.hand import HANDS, hand_variant
 from libero_safety.assets.objects.shapes import Recipe
-from libero_safety.assets.sources import BUILT_IN, Source, SourceError, source
+from libero_safety.assets.pairs import WITH_HAND, PairName, pair_asset, stored_pairs
+from libero_safety.assets.sources import BUILT_IN, Source, SourceError, built_in_recipes, source
 from libero_safety.assets.splits import TEST_NUMBERS, TRAIN_NUMBERS, Numbered, variant
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
 from libero_safety.types import Footprint, Zone
 from libero_safety.ubddl.spec import Split
-
-_WITH_HAND = "_with_hand"
 
 
 class UnknownAssetError(LiberoSafetyError):
@@ -102,15 +101,20 @@ class Catalog:
         """Return the types of a split that can stand for `type_name`; empty if there are none.
 
         A variant that is in the split stands for itself; any other type for all variants of its base, in the train
-        split with the base itself. Fixtures have no variants. Of `NAME_with_hand`, NAME varies.
+        split with the base itself. Fixtures have no variants. `NAME_with_hand` stands for all stored pairs of NAME and
+        its variants in the split, or if there are none for those variants, each in a hand.
 
         Raises:
             UnknownAssetError: no recipe or variant has this name.
         """
-        held = type_name.removesuffix(_WITH_HAND)
-        if held != type_name and self._recipe_name(type_name) is None:
-            return tuple(f"{name}{_WITH_HAND}" for name in self._variants(held, split, type_name))
-        return self._variants(type_name, split, type_name)
+        pair = self._pair(type_name)
+        if pair is None:
+            return self._variants(type_name, split, type_name)
+        things = self._variants(pair.thing, split, type_name)
+        if things == (pair.thing,):
+            return (type_name,)
+        stored = stored_pairs(self._base(pair.thing), split) if self._is_built_in(pair.thing) else ()
+        return stored or tuple(str(PairName(thing, None)) for thing in things)
 
     def split(self, type_name: str) -> Split:
         """Return the split that a type belongs to.
@@ -120,7 +124,8 @@ class Catalog:
         """
         if self._recipe_name(type_name) is not None:
             return "train"
-        numbered = self._numbered(type_name.removesuffix(_WITH_HAND), type_name)
+        pair = self._pair(type_name)
+        numbered = self._numbered(pair.thing if pair else type_name, type_name)
         return "train" if numbered is None else numbered.split
 
     def workspace_type(self, arena: str) -> str:
@@ -140,8 +145,10 @@ class Catalog:
         known = self._recipe_name(name)
         if known is not None:
             return self._recipes[known](name)
-        if name.endswith(_WITH_HAND):
-            return with_hand(name, self._part_of(name.removesuffix(_WITH_HAND), name))
+        pair = self._pair(name)
+        if pair is not None:
+            held = self._part_of(pair.thing, name)
+            return pair_asset(name, pair, held, stored=self._is_built_in(pair.thing))
         numbered = self._numbered(name, name)
         assert numbered is not None
         if self._recipes[numbered.base] is HANDS.get(numbered.base):
@@ -153,17 +160,30 @@ class Catalog:
         """Return the recipe that a name means: its own, or one that is called by the same number in another form."""
         if name in self._recipes:
             return name
-        held = name.removesuffix(_WITH_HAND)
+        held = name.removesuffix(WITH_HAND)
         numbered = Numbered.parse(held)
         other = f"{numbered}{name.removeprefix(held)}"
         return other if numbered is not None and other in self._recipes else None
+
+    def _pair(self, name: str) -> PairName | None:
+        """Return which pair a name means, None if it is no pair or a recipe's own name."""
+        return None if self._recipe_name(name) is not None else PairName.parse(name)
+
+    def _base(self, name: str) -> str:
+        numbered = self._numbered(name, name)
+        return name if numbered is None else numbered.base
+
+    def _is_built_in(self, name: str) -> bool:
+        """Return whether a type is the built-in one of its name, so that stored grasps fit it."""
+        base = self._base(name)
+        return self._recipes[base] == built_in_recipes().get(base)
 
     def _variants(self, name: str, split: Split, asked: str) -> tuple[str, ...]:
         """Return the variants that stand for a type without a hand; `asked` is the name for errors."""
         numbered = self._numbered(name, asked)
         if numbered is not None and numbered.split == split:
             return (name,)
-        base = name if numbered is None else numbered.base
+        base = self._base(name)
         if self.is_fixture(base):
             return (base,) if split == "train" else ()
         names = [str(Numbered(base, n)) for n in (TRAIN_NUMBERS if split == "train" else TEST_NUMBERS)]

@@ -21,8 +21,13 @@ MARGIN = 1.08
 _GROUND = (0.83, 0.83, 0.81, 1.0)
 
 
-def portraits(assets: Sequence[Asset], size: int = 160, quality: Quality = "good") -> Iterator[ImageArray]:
-    """Yield a picture (size, size, 3) of each asset, joints closed, standing on a plain ground.
+def portraits(
+    assets: Sequence[Asset],
+    size: int = 160,
+    quality: Quality = "good",
+    azimuths_deg: Sequence[float] = (AZIMUTH_DEG,),
+) -> Iterator[ImageArray]:
+    """Yield pictures (size, size, 3) of each asset, joints closed, standing on a plain ground: one from each azimuth.
 
     Raises:
         NoGLError: nothing here can draw.
@@ -35,7 +40,8 @@ def portraits(assets: Sequence[Asset], size: int = 160, quality: Quality = "good
             mujoco.mj_forward(model, data)
             vision.load(model)
             for index, asset in enumerate(some):
-                yield vision.render(data, _view(asset, index))
+                for azimuth in azimuths_deg:
+                    yield vision.render(data, _view(asset, index, azimuth))
 
 
 def _studio(assets: Sequence[Asset]) -> mujoco.MjModel:
@@ -62,12 +68,12 @@ def _studio(assets: Sequence[Asset]) -> mujoco.MjModel:
     return out.compile()
 
 
-def _view(asset: Asset, index: int) -> mujoco.MjvCamera:
+def _view(asset: Asset, index: int, azimuth_deg: float) -> mujoco.MjvCamera:
     low, high = _box(asset)
     camera = mujoco.MjvCamera()
     camera.lookat = (low + high) / 2 + (index * APART_M, 0.0, 0.0)
     camera.distance = MARGIN * float(np.linalg.norm(high - low)) / 2 / math.sin(math.radians(FOVY_DEG) / 2)
-    camera.azimuth, camera.elevation = AZIMUTH_DEG, ELEVATION_DEG
+    camera.azimuth, camera.elevation = azimuth_deg, ELEVATION_DEG
     return camera
 
 

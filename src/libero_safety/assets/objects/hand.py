@@ -1,4 +1,4 @@
-"""A person's hands as things of a scene: open, flat, pointing, and with something on the palm.
+"""A person's hands as things of a scene: open, flat and pointing.
 
 A person at the far side of the table reaches towards the robot: fingers point to -x, the forearm comes from +x.
 """
@@ -10,20 +10,18 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.spatial import ConvexHull
 
-from libero_safety.assets.asset import Asset, Shape
-from libero_safety.assets.geometry import bounds, shifted
+from libero_safety.assets.asset import Asset, Vec3
 from libero_safety.assets.hand import (
     FINGERS,
-    SHAPE_LIMIT,
     SHAPE_SIZE,
     HandModel,
     Side,
     clip_shape,
     embedded_hand,
 )
-from libero_safety.assets.hand_shape import Capsule, hand_shapes, posed_capsules
+from libero_safety.assets.hand_shape import hand_shapes, posed_capsules
 from libero_safety.assets.hand_skin import SKINS
 from libero_safety.assets.objects.shapes import Recipe, solid
 from libero_safety.assets.splits import Numbered
@@ -31,13 +29,20 @@ from libero_safety.rng import rng_for
 from libero_safety.types import FloatArray, Key, Zone
 from libero_safety.ubddl.spec import Split
 
-PALM_REACH_M = 0.04
+HAND_LICENCE = "CC0-1.0"
+"""Of the built-in hand (SPDX name)."""
+PALM_REACH_M = 0.035
 """Radius around the middle of the palm in which what lies on an open hand rests."""
 PALM_ROOM_M = 0.05
 """Half the height of the zone above a palm."""
-_KNUCKLES = [1, 4, 7, 10]
-_TILT_LIMIT = 0.35
-"""Largest slope by which a hand is tilted so that its palm is level."""
+_TILT_LIMIT = 0.12
+"""1 less the cosine of the largest angle by which a hand is tilted so that its palm is level."""
+_TOO_FAR = 1.5
+"""How much (m) of the incircle a metre is worth by which a corner is out of reach."""
+_AROUND_M = 0.015
+"""Where a thing may stand off the middle of the palm."""
+_PALMAR = ("palm", "thumb", "index", "middle", "ring", "little")
+"""Segments that a thing on the palm may rest on."""
 _ROUNDS = 4
 
 
@@ -63,7 +68,7 @@ def person(name: str, number: int, split: Split) -> Person:
     hands are smaller or larger than that, and bent further.
     """
     rng = rng_for(Key("", name, 0, number, 0), "person")
-    size, curl = ((0.0, 1.0), (0.0, 5.0)) if split == "train" else ((1.3, SHAPE_LIMIT), (8.0, 13.0))
+    size, curl = ((0.0, 1.0), (0.0, 5.0)) if split == "train" else ((1.3, 1.7), (8.0, 13.0))
     shape = 0.5 * clip_shape(rng.normal(size=SHAPE_SIZE))
     shape[0] = rng.uniform(*size) * rng.choice((-1.0, 1.0))
     skin = list(SKINS)[int(rng.integers(len(SKINS)))]
@@ -85,8 +90,8 @@ def basis(model: HandModel, fingers: Sequence[float], palm: Sequence[float]) -> 
     return np.array([fingers, palm, thumb]).T @ model.palm_frame
 
 
-UP: tuple[float, float, float] = (0.0, 0.0, 1.0)
-TO_ROBOT: tuple[float, float, float] = (-1.0, 0.0, 0.0)
+UP: Vec3 = (0.0, 0.0, 1.0)
+TO_ROBOT: Vec3 = (-1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,37 +105,41 @@ class Palm:
 def level_palm(model: HandModel, pose: FloatArray, shape: FloatArray, reach_m: float) -> Palm:
     """Return how a hand is held palm up for a thing with a flat round bottom of radius `reach_m`.
 
-    Level is the plane that lies on the capsules under the thing, lowest over the middle of the palm: there it stands
-    on three points around its middle.
+    What lies on the palm rests on three points of it. Of all three that a plane can touch at once those are made level
+    between which the thing is farthest from tipping.
     """
     turn = basis(model, TO_ROBOT, UP)
     hand = model.pose(pose, shape)
-    middle = 0.3 * hand.joints[0] + 0.7 * hand.joints[_KNUCKLES].mean(axis=0)
-    capsules = [c for c in posed_capsules(model, hand, shape) if c.segment != "forearm"]
-    height = 0.0
+    capsules = [c for c in posed_capsules(model, hand, shape) if c.segment in _PALMAR]
+    shares = np.linspace(0.0, 1.0, 12)[:, None]
+    axes = np.concatenate([c.start + shares * (c.end - c.start) for c in capsules])
+    radii = np.repeat([c.radius for c in capsules], len(shares))
+    middle = axes[np.repeat([c.segment == "palm" for c in capsules], len(shares))].mean(axis=0)
+    rest = np.zeros(3)
     for _ in range(_ROUNDS):
-        height, slope = _resting_plane(capsules, turn, turn @ middle, reach_m)
-        normal = np.array([-slope[0], -slope[1], 1.0])
-        turn = _turn_onto(normal / np.linalg.norm(normal), np.array(UP)) @ turn
-    x, y, _ = turn @ middle
-    return Palm(turn, np.array([x, y, height]))
+        tops = axes @ turn.T + radii[:, None] * np.array(UP)
+        under = np.hypot(*(tops - turn @ middle)[:, :2].T) < reach_m + _AROUND_M
+        rest, normal = _widest_rest(tops[under], reach_m)
+        level = _turn_onto(normal, np.array(UP))
+        turn, rest = level @ turn, level @ rest
+    return Palm(turn, rest)
 
 
-def _resting_plane(
-    capsules: Sequence[Capsule], turn: FloatArray, middle: FloatArray, reach_m: float
-) -> tuple[float, FloatArray]:
-    """Return the height over the middle, and the slope (2,), of the lowest plane above all capsules within reach."""
-    spheres = [
-        (*(turn @ (c.start + share * (c.end - c.start))), c.radius)
-        for c in capsules
-        for share in np.linspace(0.0, 1.0, 6)
-    ]
-    rows = np.array(spheres) - (*middle[:2], 0.0, 0.0)
-    rows = rows[np.hypot(rows[:, 0], rows[:, 1]) <= reach_m]
-    above = np.column_stack([np.ones(len(rows)), rows[:, :2]])
-    limits = [(None, None), (-_TILT_LIMIT, _TILT_LIMIT), (-_TILT_LIMIT, _TILT_LIMIT)]
-    found = linprog([1.0, 0.0, 0.0], A_ub=-above, b_ub=-(rows[:, 2] + rows[:, 3]), bounds=limits)
-    return float(found.x[0]), found.x[1:]
+def _widest_rest(tops: FloatArray, reach_m: float) -> tuple[FloatArray, FloatArray]:
+    """Return middle (3,) and upward normal (3,) of the upper face of the hull of points that has the largest incircle.
+
+    Corners that are farther than `reach_m` from the middle count against it.
+    """
+    hull = ConvexHull(tops)
+    faces = hull.equations[:, 2] > 1.0 - _TILT_LIMIT
+    corners, normals = tops[hull.simplices[faces]], hull.equations[faces, :3]
+    sides = np.linalg.norm(corners[:, [1, 2, 0]] - corners[:, [2, 0, 1]], axis=2)
+    middles = (sides[..., None] * corners).sum(axis=1) / sides.sum(axis=1)[:, None]
+    spans = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    radii = np.linalg.norm(spans, axis=1) / sides.sum(axis=1)
+    far = np.linalg.norm(corners - middles[:, None], axis=2).max(axis=1)
+    best = int((radii - _TOO_FAR * np.maximum(far - reach_m, 0.0)).argmax())
+    return middles[best], normals[best]
 
 
 def _turn_onto(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -147,7 +156,7 @@ def palm_up(name: str, who: Person, *, side: Side, gesture: str) -> Asset:
     palm = level_palm(model, pose, who.shape, PALM_REACH_M)
     x, y, z = palm.rest.tolist()
     zone = Zone("palm", (x, y, z + PALM_ROOM_M), (0.05, 0.042, PALM_ROOM_M), "surface")
-    return _hand(name, model, pose, who, palm.turn, (), (zone,))
+    return _hand(name, model, pose, who, palm.turn, (zone,))
 
 
 def pointing(name: str, who: Person, *, side: Side) -> Asset:
@@ -155,37 +164,14 @@ def pointing(name: str, who: Person, *, side: Side) -> Asset:
     model = embedded_hand(side)
     inwards = -1.0 if side == "right" else 1.0
     turn = basis(model, TO_ROBOT, (0.0, inwards * math.sqrt(0.5), -math.sqrt(0.5)))
-    return _hand(name, model, gesture_pose(model, "pointing", 0.0), who, turn, (), ())
-
-
-def carried(name: str, held: Asset, who: Person) -> Asset:
-    """Return `held` on a flat left palm, as one rigid thing; it keeps its parts and zones."""
-    model = embedded_hand("left")
-    pose = gesture_pose(model, "flat", who.curl)
-    low, high = bounds(held)
-    palm = level_palm(model, pose, who.shape, max(high[0] - low[0], high[1] - low[1]) / 2)
-    x, y, z = palm.rest.tolist()
-    held = shifted(held, (x, y, z - low[2]))
-    whole = _hand(name, model, pose, who, palm.turn, held.links[0].shapes, held.zones)
-    return replace(whole, licence=held.licence, source=held.source)
+    return _hand(name, model, gesture_pose(model, "pointing", 0.0), who, turn)
 
 
 def _hand(
-    name: str,
-    model: HandModel,
-    pose: FloatArray,
-    who: Person,
-    turn: FloatArray,
-    shapes: Sequence[Shape],
-    zones: Sequence[Zone],
+    name: str, model: HandModel, pose: FloatArray, who: Person, turn: FloatArray, zones: Sequence[Zone] = ()
 ) -> Asset:
-    hand = hand_shapes(model, pose, who.shape, who.skin, place=(turn, np.zeros(3)))
-    return solid(name, (*shapes, *hand), None, zones)
-
-
-def with_hand(name: str, held: Asset) -> Asset:
-    """Return `held` and a hand as one rigid thing."""
-    return carried(name, held, Person())
+    shapes = hand_shapes(model, pose, who.shape, who.skin, place=(turn, np.zeros(3)))
+    return replace(solid(name, shapes, None, zones), licence=HAND_LICENCE, source=model.source)
 
 
 POSTURES: dict[str, Callable[[str, Person], Asset]] = {
