@@ -17,81 +17,102 @@ from libero_safety.types import FloatArray
 _HALVINGS = 8
 
 
+_ROT, _HALF, _SIZE = 3, 12, 15
+"""Where in a row of `boxes` rotation, half sizes and radius begin; in one of `links`, the rotation."""
+_BALL = 12
+"""Where in a row of `links` the ball begins."""
+
+
 class Wrapping(NamedTuple):
     """Arm and load in capsules, the rest in boxes. Frame 0 is the robot's base, 1..7 the links after each joint.
 
-    `base_pos` (3,), `base_rot` (3, 3): frame 0 in the world. `offset_pos` (7, 3), `offset_rot` (7, 3, 3): each
-    joint's frame in the frame before, at joint angle zero. `frame` (m,), `start`, `end` (m, 3), `radius` (m,):
-    capsules, by frame; `first` (9,) where those of each frame begin. `ball` (8, 3), `ball_radius` (8,): balls
-    that hold the capsules of a frame. `reach` (7, m): how far a capsule's points are from a joint's axis at most.
-    `centre` (n, 3), `rot` (n, 3, 3), `half` (n, 3), `size` (n,): boxes, world, and the balls around them. `place` (n,):
-    the time at which a box is there, 0 for one that is always. `limits` (m, n): smallest free distance,
-    `widest` (8, n) the largest of a frame. `own` (m, m) likewise among capsules, -inf where it does not matter.
+    Attributes:
+        links: (8, 16) pose of each frame in the frame before, at joint angle zero, that of the base in the world:
+            position (3) and rotation (9); then centre (3) and radius of a ball that holds the frame's capsules.
+        capsules: (m, 7) ends (3, 3) in their frame, and radius; by frame.
+        first: (9,) where the capsules of each frame begin.
+        reach: (7, m) how far the points of a capsule are from a joint's axis at most.
+        boxes: (n, 16) centre (3), rotation (9) and half sizes (3) in the world, radius of the ball around it.
+        place: (n,) number of the time at which a box is there, 0 for one that is always.
+        clusters: (k, 4) centre and radius of balls around the boxes of one body at one time.
+        cluster_first: (k + 1,) where the boxes of each cluster begin.
+        limits: (m, n) smallest free distance of a capsule to a box, -inf where it does not matter.
+        widest: (8, n) the largest of those of a frame; `cluster_widest` (8, k) the largest of a cluster.
+        own: (m, m) smallest free distance among capsules, -inf where it does not matter.
     """
 
-    base_pos: FloatArray
-    base_rot: FloatArray
-    offset_pos: FloatArray
-    offset_rot: FloatArray
-    frame: IntArray
+    links: FloatArray
+    capsules: FloatArray
     first: IntArray
-    start: FloatArray
-    end: FloatArray
-    radius: FloatArray
-    ball: FloatArray
-    ball_radius: FloatArray
     reach: FloatArray
-    centre: FloatArray
-    rot: FloatArray
-    half: FloatArray
-    size: FloatArray
+    boxes: FloatArray
     place: IntArray
+    clusters: FloatArray
+    cluster_first: IntArray
     limits: FloatArray
     widest: FloatArray
+    cluster_widest: FloatArray
     own: FloatArray
 
 
+class Poses(NamedTuple):
+    """Where frames (8, 3), (8, 3, 3), ends of capsules (m, 3) and balls (8, 3) are, world."""
+
+    pos: FloatArray
+    rot: FloatArray
+    starts: FloatArray
+    ends: FloatArray
+    balls: FloatArray
+
+
 @njit
-def _frames(w: Wrapping, q: FloatArray, pos: FloatArray, rot: FloatArray) -> None:
+def _frames(links: FloatArray, q: FloatArray, pos: FloatArray, rot: FloatArray) -> None:
     """Fill poses (8, 3), (8, 3, 3) of all frames."""
-    pos[0], rot[0] = w.base_pos, w.base_rot
+    for r in range(3):
+        pos[0, r] = links[0, r]
+        for k in range(3):
+            rot[0, r, k] = links[0, _ROT + 3 * r + k]
     for i in range(7):
         c, s = np.cos(q[i]), np.sin(q[i])
         for r in range(3):
             pos[i + 1, r] = pos[i, r]
-            for k in range(3):
-                pos[i + 1, r] += rot[i, r, k] * w.offset_pos[i, k]
             x = y = z = 0.0
             for k in range(3):
-                x += rot[i, r, k] * w.offset_rot[i, k, 0]
-                y += rot[i, r, k] * w.offset_rot[i, k, 1]
-                z += rot[i, r, k] * w.offset_rot[i, k, 2]
+                pos[i + 1, r] += rot[i, r, k] * links[i + 1, k]
+                x += rot[i, r, k] * links[i + 1, _ROT + 3 * k]
+                y += rot[i, r, k] * links[i + 1, _ROT + 3 * k + 1]
+                z += rot[i, r, k] * links[i + 1, _ROT + 3 * k + 2]
             rot[i + 1, r, 0], rot[i + 1, r, 1], rot[i + 1, r, 2] = x * c + y * s, y * c - x * s, z
 
 
 @njit
-def _place(pos: FloatArray, rot: FloatArray, point: FloatArray, out: FloatArray) -> None:
+def _place(
+    pos: FloatArray, rot: FloatArray, f: int, row: FloatArray, at: int, out: FloatArray, m: int
+) -> None:
+    """Fill `out[m]` (3,) with the point that begins at `row[at]`, of frame f, in the world."""
     for r in range(3):
-        out[r] = pos[r] + rot[r, 0] * point[0] + rot[r, 1] * point[1] + rot[r, 2] * point[2]
+        out[m, r] = (
+            pos[f, r] + rot[f, r, 0] * row[at] + rot[f, r, 1] * row[at + 1] + rot[f, r, 2] * row[at + 2]
+        )
 
 
 @njit
-def _apart(w: Wrapping, box: int, point: FloatArray) -> float:
-    """Return the distance of a point to the ball around a box; it may be negative."""
+def _apart(balls: FloatArray, i: int, radius: int, points: FloatArray, p: int) -> float:
+    """Return the distance of a point to the ball of a row, which may be negative; its radius is in that column."""
     square = 0.0
     for k in range(3):
-        square += (point[k] - w.centre[box, k]) ** 2
-    return square**0.5 - w.size[box]
+        square += (points[p, k] - balls[i, k]) ** 2
+    return square**0.5 - balls[i, radius]
 
 
 @njit
-def _point_box(w: Wrapping, box: int, point: FloatArray) -> float:
+def _point_box(boxes: FloatArray, box: int, points: FloatArray, p: int) -> float:
     square = 0.0
     for k in range(3):
         local = 0.0
         for r in range(3):
-            local += w.rot[box, r, k] * (point[r] - w.centre[box, r])
-        square += max(abs(local) - w.half[box, k], 0.0) ** 2
+            local += boxes[box, _ROT + 3 * r + k] * (points[p, r] - boxes[box, r])
+        square += max(abs(local) - boxes[box, _HALF + k], 0.0) ** 2
     return square**0.5
 
 
@@ -102,25 +123,23 @@ def _beyond(value: float, half: float) -> float:
 
 
 @njit
-def _segment_box(w: Wrapping, box: int, start: FloatArray, end: FloatArray) -> float:
+def _segment_box(boxes: FloatArray, box: int, starts: FloatArray, ends: FloatArray, m: int) -> float:
     """Lower bound on the distance, exact but for the segment's length over 2^8."""
-    p = np.empty(3)
-    d = np.empty(3)
+    p, d = np.empty(3), np.empty(3)
     length = 0.0
     for k in range(3):
         a = b = 0.0
         for r in range(3):
-            a += w.rot[box, r, k] * (start[r] - w.centre[box, r])
-            b += w.rot[box, r, k] * (end[r] - w.centre[box, r])
+            a += boxes[box, _ROT + 3 * r + k] * (starts[m, r] - boxes[box, r])
+            b += boxes[box, _ROT + 3 * r + k] * (ends[m, r] - boxes[box, r])
         p[k], d[k] = a, b - a
         length += d[k] * d[k]
-    half = w.half[box]
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         slope = 0.0
         for k in range(3):
-            slope += _beyond(p[k] + middle * d[k], half[k]) * d[k]
+            slope += _beyond(p[k] + middle * d[k], boxes[box, _HALF + k]) * d[k]
         if slope > 0.0:
             high = middle
         else:
@@ -128,16 +147,16 @@ def _segment_box(w: Wrapping, box: int, start: FloatArray, end: FloatArray) -> f
     at = (low + high) / 2
     square = 0.0
     for k in range(3):
-        square += _beyond(p[k] + at * d[k], half[k]) ** 2
+        square += _beyond(p[k] + at * d[k], boxes[box, _HALF + k]) ** 2
     return max(square**0.5 - (high - low) / 2 * length**0.5, 0.0)
 
 
 @njit
-def _segments(p: FloatArray, p_end: FloatArray, q: FloatArray, q_end: FloatArray) -> float:
+def _segments(starts: FloatArray, ends: FloatArray, m: int, n: int) -> float:
     """Distance between two segments. C. Ericson, "Real-Time Collision Detection", 2005, section 5.1.9."""
     a = e = f = c = b = 0.0
     for k in range(3):
-        u, v, r = p_end[k] - p[k], q_end[k] - q[k], p[k] - q[k]
+        u, v, r = ends[m, k] - starts[m, k], ends[n, k] - starts[n, k], starts[m, k] - starts[n, k]
         a += u * u
         e += v * v
         f += v * r
@@ -158,7 +177,8 @@ def _segments(p: FloatArray, p_end: FloatArray, q: FloatArray, q_end: FloatArray
         t = min(max(f / e, 0.0), 1.0)
     square = 0.0
     for k in range(3):
-        square += (p[k] + s * (p_end[k] - p[k]) - q[k] - t * (q_end[k] - q[k])) ** 2
+        here = starts[m, k] + s * (ends[m, k] - starts[m, k])
+        square += (here - starts[n, k] - t * (ends[n, k] - starts[n, k])) ** 2
     return square**0.5
 
 
@@ -187,17 +207,19 @@ def _twists(pos: FloatArray, rot: FloatArray, dq: FloatArray, turn: FloatArray, 
 
 
 @njit
-def _speed(turn: FloatArray, move: FloatArray, f: int, g: int, point: FloatArray, radius: float) -> float:
+def _speed(
+    turn: FloatArray, move: FloatArray, f: int, g: int, points: FloatArray, p: int, radius: float
+) -> float:
     """Upper bound on the speed of what is within a radius of a point of frame g, seen from frame f."""
     x, y, z = turn[g, 0] - turn[f, 0], turn[g, 1] - turn[f, 1], turn[g, 2] - turn[f, 2]
-    a = move[g, 0] - move[f, 0] + y * point[2] - z * point[1]
-    b = move[g, 1] - move[f, 1] + z * point[0] - x * point[2]
-    c = move[g, 2] - move[f, 2] + x * point[1] - y * point[0]
+    a = move[g, 0] - move[f, 0] + y * points[p, 2] - z * points[p, 1]
+    b = move[g, 1] - move[f, 1] + z * points[p, 0] - x * points[p, 2]
+    c = move[g, 2] - move[f, 2] + x * points[p, 1] - y * points[p, 0]
     return (a * a + b * b + c * c) ** 0.5 + (x * x + y * y + z * z) ** 0.5 * radius
 
 
 @njit
-def _bends(w: Wrapping, dq: FloatArray, out: FloatArray) -> None:
+def _bends(first: IntArray, reach: FloatArray, dq: FloatArray, out: FloatArray) -> None:
     """Fill (8, 8) with upper bounds on the acceleration of the points of frame g, seen from frame f.
 
     The second derivative of a point by two joints is no longer than its distance from the outer one's axis.
@@ -208,22 +230,26 @@ def _bends(w: Wrapping, dq: FloatArray, out: FloatArray) -> None:
             inner = 0.0
             for j in range(f, g):
                 far = 0.0
-                for m in range(w.first[g], w.first[g + 1]):
-                    far = max(far, w.reach[j, m])
+                for m in range(first[g], first[g + 1]):
+                    far = max(far, reach[j, m])
                 out[f, g] += abs(dq[j]) * far * (abs(dq[j]) + 2.0 * inner)
                 inner += abs(dq[j])
 
 
 @njit
+def _pose(w: Wrapping, q: FloatArray, poses: Poses) -> None:
+    """Fill where everything is at joints `q`."""
+    _frames(w.links, q, poses.pos, poses.rot)
+    for f in range(8):
+        _place(poses.pos, poses.rot, f, w.links[f], _BALL, poses.balls, f)
+        for m in range(w.first[f], w.first[f + 1]):
+            _place(poses.pos, poses.rot, f, w.capsules[m], 0, poses.starts, m)
+            _place(poses.pos, poses.rot, f, w.capsules[m], 3, poses.ends, m)
+
+
+@njit
 def _outside(
-    w: Wrapping,
-    balls: FloatArray,
-    starts: FloatArray,
-    ends: FloatArray,
-    speeds: FloatArray,
-    bends: FloatArray,
-    least: float,
-    step: float,
+    w: Wrapping, poses: Poses, speeds: FloatArray, bends: FloatArray, least: float, step: float
 ) -> float:
     """Return how far, at least `least` and at most `step`, nothing around the arm can be touched; 0 if unknown."""
     for f in range(1, 8):
@@ -231,32 +257,38 @@ def _outside(
         fastest = 0.0
         for m in range(low, high):
             fastest = max(fastest, speeds[m])
-        bend = bends[0, f]
+        bend, ball = bends[0, f], w.links[f, _SIZE]
         if fastest == 0.0 and bend == 0.0:
             continue
-        for j in range(w.centre.shape[0]):
-            if w.widest[f, j] == -np.inf:
+        for k in range(w.clusters.shape[0]):
+            needed = ball + w.cluster_widest[f, k] + step * (fastest + bend * step / 2)
+            if _apart(w.clusters, k, 3, poses.balls, f) > needed:
                 continue
-            needed = w.ball_radius[f] + w.widest[f, j] + step * (fastest + bend * step / 2)
-            if _apart(w, j, balls[f]) > needed or _point_box(w, j, balls[f]) > needed:
-                continue
-            for m in range(low, high):
-                if w.limits[m, j] == -np.inf:
+            for j in range(w.cluster_first[k], w.cluster_first[k + 1]):
+                needed = ball + w.widest[f, j] + step * (fastest + bend * step / 2)
+                if _apart(w.boxes, j, _SIZE, poses.balls, f) > needed:
                     continue
-                room = _segment_box(w, j, starts[m], ends[m]) - w.radius[m] - w.limits[m, j]
-                if room <= 0.0:
-                    return 0.0
-                if room < step * (speeds[m] + bend * step / 2):
-                    step = max(_share(room, speeds[m], bend), least)
+                if _point_box(w.boxes, j, poses.balls, f) > needed:
+                    continue
+                for m in range(low, high):
+                    if w.limits[m, j] == -np.inf:
+                        continue
+                    room = (
+                        _segment_box(w.boxes, j, poses.starts, poses.ends, m)
+                        - w.capsules[m, 6]
+                        - w.limits[m, j]
+                    )
+                    if room <= 0.0:
+                        return 0.0
+                    if room < step * (speeds[m] + bend * step / 2):
+                        step = max(_share(room, speeds[m], bend), least)
     return step
 
 
 @njit
 def _inside(
     w: Wrapping,
-    balls: FloatArray,
-    starts: FloatArray,
-    ends: FloatArray,
+    poses: Poses,
     turn: FloatArray,
     move: FloatArray,
     bends: FloatArray,
@@ -267,26 +299,34 @@ def _inside(
     for f in range(8):
         for g in range(f + 1, 8):
             bend = bends[f, g]
-            speed = _speed(turn, move, f, g, balls[g], w.ball_radius[g])
+            speed = _speed(turn, move, f, g, poses.balls, g, w.links[g, _SIZE])
             if speed == 0.0 and bend == 0.0:
                 continue
             square = 0.0
             for k in range(3):
-                square += (balls[f, k] - balls[g, k]) ** 2
-            room = square**0.5 - w.ball_radius[f] - w.ball_radius[g]
+                square += (poses.balls[f, k] - poses.balls[g, k]) ** 2
+            room = square**0.5 - w.links[f, _SIZE] - w.links[g, _SIZE]
             if room > step * (speed + bend * step / 2):
                 continue
             for m in range(w.first[f], w.first[f + 1]):
                 for n in range(w.first[g], w.first[g + 1]):
                     if w.own[m, n] == -np.inf:
                         continue
-                    room = _segments(starts[m], ends[m], starts[n], ends[n]) - w.radius[m] - w.radius[n]
+                    room = _segments(poses.starts, poses.ends, m, n) - w.capsules[m, 6] - w.capsules[n, 6]
                     room -= w.own[m, n]
                     if room <= 0.0:
                         return 0.0
                     if room < step * (speed + bend * step / 2):
                         step = max(_share(room, speed, bend), least)
     return step
+
+
+@njit
+def _poses(count: int) -> Poses:
+    """Return room for poses of so many capsules."""
+    return Poses(
+        np.empty((8, 3)), np.empty((8, 3, 3)), np.empty((count, 3)), np.empty((count, 3)), np.empty((8, 3))
+    )
 
 
 @njit
@@ -299,34 +339,28 @@ def advance(w: Wrapping, rows: FloatArray, row: int, part: float, step_m: float)
         The row and the part at which the bounds cannot tell, and the part after which no point has moved further
         than `step_m` from there; row n - 1 when all the rest is free.
     """
-    pos, rot = np.empty((8, 3)), np.empty((8, 3, 3))
+    count = w.capsules.shape[0]
+    poses = _poses(count)
     turn, move, bends = np.empty((8, 3)), np.empty((8, 3)), np.empty((8, 8))
-    count = w.frame.shape[0]
-    starts, ends, balls = np.empty((count, 3)), np.empty((count, 3)), np.empty((8, 3))
     speeds, dq = np.empty(count), np.empty(7)
     while row < rows.shape[0] - 1:
         for i in range(7):
             dq[i] = rows[row + 1, i] - rows[row, i]
-        _bends(w, dq, bends)
+        _bends(w.first, w.reach, dq, bends)
         while part < 1.0:
-            _frames(w, rows[row] + part * dq, pos, rot)
-            _twists(pos, rot, dq, turn, move)
+            _pose(w, rows[row] + part * dq, poses)
+            _twists(poses.pos, poses.rot, dq, turn, move)
             fastest = 0.0
-            for m in range(count):
-                f = w.frame[m]
-                _place(pos[f], rot[f], w.start[m], starts[m])
-                _place(pos[f], rot[f], w.end[m], ends[m])
-                speeds[m] = max(
-                    _speed(turn, move, 0, f, starts[m], w.radius[m]),
-                    _speed(turn, move, 0, f, ends[m], w.radius[m]),
-                )
-                fastest = max(fastest, speeds[m])
             for f in range(8):
-                _place(pos[f], rot[f], w.ball[f], balls[f])
+                for m in range(w.first[f], w.first[f + 1]):
+                    radius = w.capsules[m, 6]
+                    speeds[m] = _speed(turn, move, 0, f, poses.starts, m, radius)
+                    speeds[m] = max(speeds[m], _speed(turn, move, 0, f, poses.ends, m, radius))
+                    fastest = max(fastest, speeds[m])
             least = min(_share(step_m, fastest, bends[0, 7]), 1.0 - part)
-            step = _outside(w, balls, starts, ends, speeds, bends, least, 1.0 - part)
+            step = _outside(w, poses, speeds, bends, least, 1.0 - part)
             if step > 0.0:
-                step = _inside(w, balls, starts, ends, turn, move, bends, least, step)
+                step = _inside(w, poses, turn, move, bends, least, step)
             if step <= 0.0:
                 return row, part, least
             part += step
@@ -340,33 +374,35 @@ def doubtful(w: Wrapping, q: FloatArray, places: NDArray[np.bool_]) -> bool:
 
     What stands still, and the arm itself, count for the first.
     """
-    pos, rot = np.empty((8, 3)), np.empty((8, 3, 3))
-    count = w.frame.shape[0]
-    starts, ends, ball = np.empty((count, 3)), np.empty((count, 3)), np.empty(3)
-    _frames(w, q, pos, rot)
-    for m in range(count):
-        _place(pos[w.frame[m]], rot[w.frame[m]], w.start[m], starts[m])
-        _place(pos[w.frame[m]], rot[w.frame[m]], w.end[m], ends[m])
+    count = w.capsules.shape[0]
+    poses = _poses(count)
+    _pose(w, q, poses)
     places[:] = False
-    found = False
     for f in range(1, 8):
-        _place(pos[f], rot[f], w.ball[f], ball)
-        for j in range(w.centre.shape[0]):
-            if w.widest[f, j] == -np.inf or places[w.place[j]]:
+        ball = w.links[f, _SIZE]
+        for k in range(w.clusters.shape[0]):
+            first, last = w.cluster_first[k], w.cluster_first[k + 1]
+            if places[w.place[first]]:
                 continue
-            needed = w.ball_radius[f] + w.widest[f, j]
-            if _apart(w, j, ball) > needed or _point_box(w, j, ball) > needed:
+            if _apart(w.clusters, k, 3, poses.balls, f) > ball + w.cluster_widest[f, k]:
                 continue
-            for m in range(w.first[f], w.first[f + 1]):
-                if w.limits[m, j] > -np.inf:
-                    if _segment_box(w, j, starts[m], ends[m]) <= w.radius[m] + w.limits[m, j]:
-                        places[w.place[j]] = found = True
-                        break
+            for j in range(first, last):
+                needed = ball + w.widest[f, j]
+                if _apart(w.boxes, j, _SIZE, poses.balls, f) > needed:
+                    continue
+                if _point_box(w.boxes, j, poses.balls, f) > needed:
+                    continue
+                for m in range(w.first[f], w.first[f + 1]):
+                    if w.limits[m, j] > -np.inf:
+                        room = _segment_box(w.boxes, j, poses.starts, poses.ends, m) - w.capsules[m, 6]
+                        if room <= w.limits[m, j]:
+                            places[w.place[j]] = True
+                            break
     if not places[0]:
         for m in range(count):
-            for n in range(w.first[w.frame[m] + 1], count):
+            for n in range(m + 1, count):
                 if w.own[m, n] > -np.inf:
-                    needed = w.radius[m] + w.radius[n] + w.own[m, n]
-                    if _segments(starts[m], ends[m], starts[n], ends[n]) <= needed:
-                        places[0] = found = True
-    return found
+                    room = _segments(poses.starts, poses.ends, m, n) - w.capsules[m, 6] - w.capsules[n, 6]
+                    if room <= w.own[m, n]:
+                        places[0] = True
+    return bool(places.any())

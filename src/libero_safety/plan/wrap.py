@@ -48,30 +48,29 @@ def wrap(
     first = np.searchsorted(frames, np.arange(_FRAMES + 1)).astype(np.int32)
     ball, ball_radius = _balls(first, start, end, radius)
     offsets = np.array(model.body_pos[bodies[1:]])
+    places = np.concatenate([data.xpos[bodies[:1]], offsets])
+    turns = np.array([data.xmat[bodies[0]], *(_matrix(quat) for quat in model.body_quat[bodies[1:]])])
     table = limits[order]
     fixed = np.setdiff1d(np.flatnonzero(table.max(axis=0) > -np.inf), moving).astype(np.int32)
-    centre, rot, half, ids, place = _boxes(model, data, fixed, shifts)
+    boxes, ids, place = _boxes(model, data, fixed, shifts)
+    # What is fixed to the world is not one thing.
+    body = np.where(model.geom_bodyid[ids] > 0, model.geom_bodyid[ids], -1 - np.arange(len(ids)))
+    near = np.lexsort((body, place))
+    boxes, ids, place, body = boxes[near], ids[near], place[near], body[near]
+    begins = np.flatnonzero(np.diff(place, prepend=-1) | np.diff(body, prepend=0)).astype(np.int32)
     widest = np.array([table[first[f] : first[f + 1]][:, ids].max(axis=0, initial=-np.inf) for f in range(8)])
     return Wrapping(
-        base_pos=np.array(data.xpos[bodies[0]]),
-        base_rot=np.array(data.xmat[bodies[0]]).reshape(3, 3),
-        offset_pos=offsets,
-        offset_rot=np.array([_matrix(quat) for quat in model.body_quat[bodies[1:]]]),
-        frame=frames,
+        links=np.hstack([places, turns, ball, ball_radius[:, None]]),
+        capsules=np.hstack([start, end, radius[:, None]]),
         first=first,
-        start=start,
-        end=end,
-        radius=radius,
-        ball=ball,
-        ball_radius=ball_radius,
         reach=_reach(offsets, frames, start, end, radius),
-        centre=centre,
-        rot=rot,
-        half=half,
-        size=np.linalg.norm(half, axis=1),
+        boxes=boxes,
         place=place,
+        clusters=_clusters(begins, boxes),
+        cluster_first=np.append(begins, len(ids)).astype(np.int32),
         limits=np.ascontiguousarray(table[:, ids]),
         widest=widest,
+        cluster_widest=np.maximum.reduceat(widest, begins, axis=1) if len(begins) else np.empty((8, 0)),
         own=_own(model, moving[order], frames, table),
     )
 
@@ -142,8 +141,8 @@ def _boxes(
     data: mujoco.MjData,
     fixed: IntArray,
     shifts: Sequence[tuple[int, IntArray, FloatArray]],
-) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, IntArray]:
-    """Centres (n, 3), rotations (n, 3, 3), half sizes (n, 3) of boxes in the world, their geoms, their times (n,)."""
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Rows (n, 16) of `Wrapping.boxes`, their geoms (n,), and the numbers of their times (n,)."""
     moved = [(time, geoms[np.isin(geoms, fixed)], shift) for time, geoms, shift in shifts]
     ids = np.concatenate([fixed, *(geoms for _, geoms, _ in moved)]).astype(np.int32)
     away, place = np.zeros((len(ids), 3)), np.zeros(len(ids), np.int32)
@@ -157,7 +156,19 @@ def _boxes(
     planes = model.geom_type[ids] == int(mujoco.mjtGeom.mjGEOM_PLANE)
     centre[planes], half[planes] = (0.0, 0.0, -_HUGE_M), _HUGE_M
     world = data.geom_xpos[ids] + away + np.einsum("nij,nj->ni", rot, centre)
-    return world, rot, half, ids, place
+    size = np.linalg.norm(half, axis=1)
+    return np.hstack([world, rot.reshape(-1, 9), half, size[:, None]]), ids, place
+
+
+def _clusters(begins: IntArray, boxes: FloatArray) -> FloatArray:
+    """Centre and radius (k, 4) of a ball around each run of boxes."""
+    found = np.empty((len(begins), 4))
+    for k, run in enumerate(np.split(boxes, begins[1:])[: len(begins)]):
+        centre, size = run[:, :3], run[:, 15]
+        low, high = (centre - size[:, None]).min(axis=0), (centre + size[:, None]).max(axis=0)
+        found[k, :3] = (low + high) / 2
+        found[k, 3] = (np.linalg.norm(centre - found[k, :3], axis=1) + size).max()
+    return found
 
 
 def _own(model: mujoco.MjModel, geoms: IntArray, frames: IntArray, limits: FloatArray) -> FloatArray:
@@ -177,4 +188,4 @@ def _own(model: mujoco.MjModel, geoms: IntArray, frames: IntArray, limits: Float
 def _matrix(quat: FloatArray) -> FloatArray:
     out = np.empty(9)
     mujoco.mju_quat2Mat(out, quat)
-    return out.reshape(3, 3)
+    return out
