@@ -6,11 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from libero_safety.plan.bounds import Allow, Held
 from libero_safety.plan.check import Deadline, Validity
 from libero_safety.plan.extra import MissingExtraError, need
 from libero_safety.plan.guarded import GuardedPlanner
 from libero_safety.plan.planners import PLANNERS, PlannerError, make_planner
 from libero_safety.plan.problem import Hinge, Path, PlanFailed, Problem, Straight, Upright
+from libero_safety.plan.world import World
 from libero_safety.registry import UnknownNameError
 from libero_safety.sim.robot import HOME_QPOS
 
@@ -82,6 +84,39 @@ def test_the_first_goal_that_will_do_is_reached(walled, name):
     path = solve(name, walled, side(0.45), [blocked, good], budget_s=20.0)
     assert isinstance(path, Path), path
     np.testing.assert_allclose(walled.arm.fk(path.joints[-1])[0], walled.arm.fk(good)[0], atol=1e-6)
+
+
+def test_of_several_ways_the_shortest_is_taken(among):
+    world = roofed(among)
+
+    def length(starts: int) -> float:
+        path = make_planner("ompl", starts=starts).plan(
+            Problem(world, side(0.5), side(-0.5)[None], budget_s=60.0, seed=5)
+        )
+        assert isinstance(path, Path), path
+        assert not touches(world, path.joints)
+        return float(np.linalg.norm(np.diff(path.joints, axis=0), axis=1).sum())
+
+    assert length(4) <= length(1)
+
+
+@BOTH
+def test_what_is_held_is_carried_around(lab, name):
+    here = lab()
+    here.grasp("can_1")
+    tip, rot = here.env.eef_pose()
+    # So low that the fingers pass over it, but the can does not.
+    here.put("soup_1", tip - (0.0, 0.0, here.bounds("soup_1")[1][2] + 0.03))
+    held = Held.now(here.scene, here.data, "can_1")
+    empty = World.of_scene(here.scene, here.data, allow=[Allow("robot", "can_1", -1.0)])
+    loaded = World.of_scene(here.scene, here.data, held=held)
+    start, goal = (empty.arm.natural(tip + (0.0, y, 0.0), rot, empty.home) for y in (0.2, -0.2))
+    bare = solve(name, empty, start, goal)
+    path = solve(name, loaded, start, goal, budget_s=20.0)
+    assert isinstance(bare, Path), bare
+    assert isinstance(path, Path), path
+    assert loaded.first_hit(bare.joints) is not None
+    assert not touches(loaded, path.joints)
 
 
 def beyond() -> np.ndarray:
