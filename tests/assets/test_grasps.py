@@ -40,7 +40,7 @@ def base(thing: str) -> str:
 
 
 def same(a: Grasp, b: Grasp) -> bool:
-    arrays = zip((a.pose, a.shape, a.pos, a.quat), (b.pose, b.shape, b.pos, b.quat), strict=True)
+    arrays = [(getattr(a, n), getattr(b, n)) for n in ("pose", "shape", "pos", "quat", "grip")]
     return all(np.array_equal(x, y) for x, y in arrays) and a.quality == b.quality
 
 
@@ -114,7 +114,9 @@ def test_stored_records_are_measured_again(number: int) -> None:
     assert again.volume_cm3 == pytest.approx(stored.volume_cm3, abs=0.1)
     assert again.contact_ratio == pytest.approx(stored.contact_ratio, abs=0.003)
     assert again.fingers == stored.fingers
-    assert again.epsilon == pytest.approx(stored.epsilon, abs=0.02)
+    assert again.contacts == stored.contacts
+    assert again.epsilon == pytest.approx(stored.epsilon, abs=0.005)
+    assert again.displacement_mm == pytest.approx(stored.displacement_mm, abs=1.0)
     assert again.lifts == 6
 
 
@@ -175,9 +177,7 @@ def test_selection_keeps_unseen_hand_poses_only() -> None:
     train = library()[0]
     assert train.split == "train"
     near = replace(train, thing="ball__100", split="test")
-    bent = train.pose.copy()
-    bent[3:6] *= 0.3
-    far = replace(near, pose=bent)
+    far = replace(near, pose=np.zeros(48))
     assert pose_distance(far.angles, train.angles[None])[0] > APART_RAD
     assert selected([train, near]) == [train]
     assert selected([train, near, far]) == [train, far]
