@@ -11,16 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libero_safety.numba_cache import njit
+from libero_safety.plan.gaps import ROT, SIZE, ball_gap, box_gap, segment_box_gap, segment_gap
 from libero_safety.sim.scene import IntArray
 from libero_safety.types import FloatArray
 
-_HALVINGS = 8
-
-
-_ROT, _HALF, _SIZE = 3, 12, 15
-"""Where in a row of `boxes` rotation, half sizes and radius begin; in one of `links`, the rotation."""
 _BALL = 12
-"""Where in a row of `links` the ball begins."""
+"""Where in a row of `links` the ball begins; rotation and radius are where they are in one of boxes."""
 
 
 class Wrapping(NamedTuple):
@@ -71,7 +67,7 @@ def _frames(links: FloatArray, q: FloatArray, pos: FloatArray, rot: FloatArray) 
     for r in range(3):
         pos[0, r] = links[0, r]
         for k in range(3):
-            rot[0, r, k] = links[0, _ROT + 3 * r + k]
+            rot[0, r, k] = links[0, ROT + 3 * r + k]
     for i in range(7):
         c, s = np.cos(q[i]), np.sin(q[i])
         for r in range(3):
@@ -79,9 +75,9 @@ def _frames(links: FloatArray, q: FloatArray, pos: FloatArray, rot: FloatArray) 
             x = y = z = 0.0
             for k in range(3):
                 pos[i + 1, r] += rot[i, r, k] * links[i + 1, k]
-                x += rot[i, r, k] * links[i + 1, _ROT + 3 * k]
-                y += rot[i, r, k] * links[i + 1, _ROT + 3 * k + 1]
-                z += rot[i, r, k] * links[i + 1, _ROT + 3 * k + 2]
+                x += rot[i, r, k] * links[i + 1, ROT + 3 * k]
+                y += rot[i, r, k] * links[i + 1, ROT + 3 * k + 1]
+                z += rot[i, r, k] * links[i + 1, ROT + 3 * k + 2]
             rot[i + 1, r, 0], rot[i + 1, r, 1], rot[i + 1, r, 2] = x * c + y * s, y * c - x * s, z
 
 
@@ -94,92 +90,6 @@ def _place(
         out[m, r] = (
             pos[f, r] + rot[f, r, 0] * row[at] + rot[f, r, 1] * row[at + 1] + rot[f, r, 2] * row[at + 2]
         )
-
-
-@njit
-def _apart(balls: FloatArray, i: int, radius: int, points: FloatArray, p: int) -> float:
-    """Return the distance of a point to the ball of a row, which may be negative; its radius is in that column."""
-    square = 0.0
-    for k in range(3):
-        square += (points[p, k] - balls[i, k]) ** 2
-    return square**0.5 - balls[i, radius]
-
-
-@njit
-def _point_box(boxes: FloatArray, box: int, points: FloatArray, p: int) -> float:
-    square = 0.0
-    for k in range(3):
-        local = 0.0
-        for r in range(3):
-            local += boxes[box, _ROT + 3 * r + k] * (points[p, r] - boxes[box, r])
-        square += max(abs(local) - boxes[box, _HALF + k], 0.0) ** 2
-    return square**0.5
-
-
-@njit
-def _beyond(value: float, half: float) -> float:
-    """Signed way from the nearest point of [-half, half]."""
-    return value - half if value > half else (value + half if value < -half else 0.0)
-
-
-@njit
-def _segment_box(boxes: FloatArray, box: int, starts: FloatArray, ends: FloatArray, m: int) -> float:
-    """Lower bound on the distance, exact but for the segment's length over 2^8."""
-    p, d = np.empty(3), np.empty(3)
-    length = 0.0
-    for k in range(3):
-        a = b = 0.0
-        for r in range(3):
-            a += boxes[box, _ROT + 3 * r + k] * (starts[m, r] - boxes[box, r])
-            b += boxes[box, _ROT + 3 * r + k] * (ends[m, r] - boxes[box, r])
-        p[k], d[k] = a, b - a
-        length += d[k] * d[k]
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        slope = 0.0
-        for k in range(3):
-            slope += _beyond(p[k] + middle * d[k], boxes[box, _HALF + k]) * d[k]
-        if slope > 0.0:
-            high = middle
-        else:
-            low = middle
-    at = (low + high) / 2
-    square = 0.0
-    for k in range(3):
-        square += _beyond(p[k] + at * d[k], boxes[box, _HALF + k]) ** 2
-    return max(square**0.5 - (high - low) / 2 * length**0.5, 0.0)
-
-
-@njit
-def _segments(starts: FloatArray, ends: FloatArray, m: int, n: int) -> float:
-    """Distance between two segments. C. Ericson, "Real-Time Collision Detection", 2005, section 5.1.9."""
-    a = e = f = c = b = 0.0
-    for k in range(3):
-        u, v, r = ends[m, k] - starts[m, k], ends[n, k] - starts[n, k], starts[m, k] - starts[n, k]
-        a += u * u
-        e += v * v
-        f += v * r
-        c += u * r
-        b += u * v
-    s = t = 0.0
-    if a > 1e-12 and e > 1e-12:
-        det = a * e - b * b
-        s = min(max((b * f - c * e) / det, 0.0), 1.0) if det > 1e-12 else 0.0
-        t = (b * s + f) / e
-        if t < 0.0:
-            s, t = min(max(-c / a, 0.0), 1.0), 0.0
-        elif t > 1.0:
-            s, t = min(max((b - c) / a, 0.0), 1.0), 1.0
-    elif a > 1e-12:
-        s = min(max(-c / a, 0.0), 1.0)
-    elif e > 1e-12:
-        t = min(max(f / e, 0.0), 1.0)
-    square = 0.0
-    for k in range(3):
-        here = starts[m, k] + s * (ends[m, k] - starts[m, k])
-        square += (here - starts[n, k] - t * (ends[n, k] - starts[n, k])) ** 2
-    return square**0.5
 
 
 @njit
@@ -257,24 +167,24 @@ def _outside(
         fastest = 0.0
         for m in range(low, high):
             fastest = max(fastest, speeds[m])
-        bend, ball = bends[0, f], w.links[f, _SIZE]
+        bend, ball = bends[0, f], w.links[f, SIZE]
         if fastest == 0.0 and bend == 0.0:
             continue
         for k in range(w.clusters.shape[0]):
             needed = ball + w.cluster_widest[f, k] + step * (fastest + bend * step / 2)
-            if _apart(w.clusters, k, 3, poses.balls, f) > needed:
+            if ball_gap(w.clusters, k, 3, poses.balls, f) > needed:
                 continue
             for j in range(w.cluster_first[k], w.cluster_first[k + 1]):
                 needed = ball + w.widest[f, j] + step * (fastest + bend * step / 2)
-                if _apart(w.boxes, j, _SIZE, poses.balls, f) > needed:
+                if ball_gap(w.boxes, j, SIZE, poses.balls, f) > needed:
                     continue
-                if _point_box(w.boxes, j, poses.balls, f) > needed:
+                if box_gap(w.boxes, j, poses.balls, f) > needed:
                     continue
                 for m in range(low, high):
                     if w.limits[m, j] == -np.inf:
                         continue
                     room = (
-                        _segment_box(w.boxes, j, poses.starts, poses.ends, m)
+                        segment_box_gap(w.boxes, j, poses.starts, poses.ends, m)
                         - w.capsules[m, 6]
                         - w.limits[m, j]
                     )
@@ -299,20 +209,20 @@ def _inside(
     for f in range(8):
         for g in range(f + 1, 8):
             bend = bends[f, g]
-            speed = _speed(turn, move, f, g, poses.balls, g, w.links[g, _SIZE])
+            speed = _speed(turn, move, f, g, poses.balls, g, w.links[g, SIZE])
             if speed == 0.0 and bend == 0.0:
                 continue
             square = 0.0
             for k in range(3):
                 square += (poses.balls[f, k] - poses.balls[g, k]) ** 2
-            room = square**0.5 - w.links[f, _SIZE] - w.links[g, _SIZE]
+            room = square**0.5 - w.links[f, SIZE] - w.links[g, SIZE]
             if room > step * (speed + bend * step / 2):
                 continue
             for m in range(w.first[f], w.first[f + 1]):
                 for n in range(w.first[g], w.first[g + 1]):
                     if w.own[m, n] == -np.inf:
                         continue
-                    room = _segments(poses.starts, poses.ends, m, n) - w.capsules[m, 6] - w.capsules[n, 6]
+                    room = segment_gap(poses.starts, poses.ends, m, n) - w.capsules[m, 6] - w.capsules[n, 6]
                     room -= w.own[m, n]
                     if room <= 0.0:
                         return 0.0
@@ -379,22 +289,22 @@ def doubtful(w: Wrapping, q: FloatArray, places: NDArray[np.bool_]) -> bool:
     _pose(w, q, poses)
     places[:] = False
     for f in range(1, 8):
-        ball = w.links[f, _SIZE]
+        ball = w.links[f, SIZE]
         for k in range(w.clusters.shape[0]):
             first, last = w.cluster_first[k], w.cluster_first[k + 1]
             if places[w.place[first]]:
                 continue
-            if _apart(w.clusters, k, 3, poses.balls, f) > ball + w.cluster_widest[f, k]:
+            if ball_gap(w.clusters, k, 3, poses.balls, f) > ball + w.cluster_widest[f, k]:
                 continue
             for j in range(first, last):
                 needed = ball + w.widest[f, j]
-                if _apart(w.boxes, j, _SIZE, poses.balls, f) > needed:
+                if ball_gap(w.boxes, j, SIZE, poses.balls, f) > needed:
                     continue
-                if _point_box(w.boxes, j, poses.balls, f) > needed:
+                if box_gap(w.boxes, j, poses.balls, f) > needed:
                     continue
                 for m in range(w.first[f], w.first[f + 1]):
                     if w.limits[m, j] > -np.inf:
-                        room = _segment_box(w.boxes, j, poses.starts, poses.ends, m) - w.capsules[m, 6]
+                        room = segment_box_gap(w.boxes, j, poses.starts, poses.ends, m) - w.capsules[m, 6]
                         if room <= w.limits[m, j]:
                             places[w.place[j]] = True
                             break
@@ -402,7 +312,7 @@ def doubtful(w: Wrapping, q: FloatArray, places: NDArray[np.bool_]) -> bool:
         for m in range(count):
             for n in range(m + 1, count):
                 if w.own[m, n] > -np.inf:
-                    room = _segments(poses.starts, poses.ends, m, n) - w.capsules[m, 6] - w.capsules[n, 6]
+                    room = segment_gap(poses.starts, poses.ends, m, n) - w.capsules[m, 6] - w.capsules[n, 6]
                     if room <= w.own[m, n]:
                         places[0] = True
     return bool(places.any())
