@@ -28,6 +28,21 @@ def side(angle: float) -> np.ndarray:
     return joints
 
 
+def stretched(extra_rad: float) -> np.ndarray:
+    """Elbow bent to its limit and a little further."""
+    joints = HOME.copy()
+    joints[1], joints[3], joints[5] = -0.5, -3.0718 - extra_rad, 2.6
+    return joints
+
+
+def test_joints_give_a_little_at_the_start(among):
+    path = solve("ompl", among(), stretched(0.005), side(0.0))
+    assert isinstance(path, Path), path
+    failed = solve("ompl", among(), stretched(0.05), side(0.0))
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == "start_outside_limits"
+
+
 def roofed(among):
     """A wall with a roof: no simple way leads over it."""
     return among([((0.55, 0.0, 0.2), (0.2, 0.02, 0.2)), ((0.55, 0.0, 0.72), (0.25, 0.3, 0.02))])

@@ -10,6 +10,8 @@ from libero_safety.types import FloatArray
 
 SHORTCUTS = 80
 """Shortcuts that are tried on a path."""
+LIMIT_SLACK_RAD = 0.01
+"""How far a joint may be beyond its limits at the start: in the simulation they give a little."""
 TILT_STEP_RAD = 0.05
 """How far the joints together move between two looks at the tilt of the gripper."""
 
@@ -80,7 +82,7 @@ def usable_goals(problem: Problem, valid: Validity) -> FloatArray | PlanFailed:
     """Return the goals (n, 7) that will do, in their order, or why there is nothing to search for."""
     world, start = problem.world, np.asarray(problem.start, np.float64)
     goals = np.asarray(problem.goals, np.float64).reshape(-1, 7)
-    if not world.inside_limits(start):
+    if not world.inside_limits(start, LIMIT_SLACK_RAD):
         return PlanFailed("start_outside_limits", _outside(world, start))
     names = world.first_contact(start)
     if names is not None:

@@ -100,8 +100,8 @@ class OmplPlanner:
         space = base.RealVectorStateSpace(7)
         box = base.RealVectorBounds(7)
         for i, (low, high) in enumerate(valid.world.limits.tolist()):
-            box.setLow(i, low)
-            box.setHigh(i, high)
+            box.setLow(i, min(low, float(start[i])))
+            box.setHigh(i, max(high, float(start[i])))
         space.setBounds(box)
         info = base.SpaceInformation(space)
         ends = valid.checks + limit

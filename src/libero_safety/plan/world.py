@@ -220,9 +220,10 @@ class World:
                 best = min(best, contact.distance(self.model, self._data, moving, others, best))
         return best
 
-    def inside_limits(self, joints: FloatArray) -> bool:
-        """Whether every joint is within its limits."""
-        return bool(np.all(joints >= self.limits[:, 0]) and np.all(joints <= self.limits[:, 1]))
+    def inside_limits(self, joints: FloatArray, slack_rad: float = 0.0) -> bool:
+        """Whether no joint is beyond its limits by more than some slack."""
+        low, high = self.limits.T
+        return bool(np.all(joints >= low - slack_rad) and np.all(joints <= high + slack_rad))
 
     def edge_free(self, first: FloatArray, last: FloatArray, step_m: float | None = None) -> bool:
         """Whether a straight line in joint space is free, its first end not looked at; see `first_hit`."""
