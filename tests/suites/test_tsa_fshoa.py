@@ -103,8 +103,9 @@ def test_every_keypose_has_its_frame(env: Env, task: Task, level: int) -> None:
     assert task.keyposes_path is not None
     keyposes = load_keyposes(task.keyposes_path)
     for keypose in keyposes:
-        position, _ = env.frame_pose(keypose.frame)
-        assert np.all(np.isfinite(position))
+        if keypose.frame != "gripper":
+            position, _ = env.frame_pose(keypose.frame)
+            assert np.all(np.isfinite(position))
     assert keyposes[-1].gripper < 0, "it ends with the hand open"
 
 
@@ -138,7 +139,7 @@ def test_the_forearm_points_away_from_the_robot_and_clears_the_table(
         assert "forearm" in hand.parts
         palm, forearm = (env.data.geom_xpos[hand.parts[part]].mean(axis=0) for part in ("palm", "forearm"))
         away = forearm - palm
-        assert away[0] > 0.9 * np.linalg.norm(away[:2])
+        assert away[0] > 0.75 * np.linalg.norm(away[:2])  # at level 2 it is turned by up to 35 degrees
         table = env.scene.geoms("workspace")
         assert contact.distance(env.scene.model, env.data, hand.geoms, table, 0.5) > 0.05
 
