@@ -20,8 +20,10 @@ on nothing. `lost`: what was held is held no more."""
 
 DRIFT_M, PUSH_DRIFT_M = 0.015, 0.08
 """How far the tip may be from where it should be, and on the way of a push, which meets resistance."""
-SHIFT_M, SLIP_M, LOST_M = 0.006, 0.02, 0.06
+SHIFT_M, SLIP_M, LOST_M = 0.006, 0.012, 0.09
 """How far a thing to be grasped, and one that is held, may be from where it was; further than the last it is lost."""
+ARM_M = 0.06
+"""Where the turn of a thing counts: a bowl that is held at its rim swings."""
 LATE_STEPS = 2
 """For how many control steps something must be wrong before it counts."""
 ARRIVED_M, ARRIVED_STEPS = 0.004, 8
@@ -136,18 +138,29 @@ class Execution:
             return "drift"
         if self._acted or self._thing is None:
             return None
-        shift = float(np.linalg.norm(self._thing_now() - self._place))
+        shift = self._shift()
         if self.stage.holds is None:
             return "moved" if shift > SHIFT_M else None
         if shift > LOST_M:
             return "lost"
         return "moved" if shift > SLIP_M else None
 
-    def _thing_now(self) -> FloatArray:
-        """Return where the thing is: what is held, in the gripper; what is to be grasped, in the world."""
+    def _shift(self) -> float:
+        """Return how far the thing is from where it was, its turn included when it is held."""
+        pos, quat = self._thing_now()
+        moved = float(np.linalg.norm(pos - self._place[0]))
+        if self.stage.holds is None:
+            return moved
+        turned = 2.0 * np.arccos(np.clip(abs(float(quat @ self._place[1])), 0.0, 1.0))
+        return moved + ARM_M * float(turned)
+
+    def _thing_now(self) -> tuple[FloatArray, FloatArray]:
+        """Return the pose of the thing: of what is held, in the gripper; of what is to be grasped, in the world."""
         env = self._env
         if self._thing is None:
-            return np.zeros(3)
+            return np.zeros(3), np.zeros(4)
         if self.stage.holds is not None:
-            return Held.now(env.scene, env.data, self._thing).pos
-        return np.array(env.data.xpos[env.scene.entity(self._thing).body])
+            held = Held.now(env.scene, env.data, self._thing)
+            return held.pos, held.quat
+        body = env.scene.entity(self._thing).body
+        return np.array(env.data.xpos[body]), np.array(env.data.xquat[body])

@@ -22,8 +22,8 @@ from libero_safety.plan.timing import DT_S
 from libero_safety.sim.env import Env
 from libero_safety.types import ACTION_SIZE, Chunk, FloatArray, Keypose, Observation
 
-REPLANS = 4
-"""How often one stage is planned again because of what happened on the way."""
+REPLANS, SLIPS = 4, 15
+"""How often one stage is planned again because of what happened on the way; more often where a thing slips."""
 FORESEEN_ACT_S = 0.5
 """How long a gripper is taken to act when nothing is carried out."""
 LAST_STEPS = 60
@@ -181,13 +181,13 @@ class _Episode:
     def _begin(self, course: Course, passed: int) -> bool:
         """Plan the next stage, or what is left of it; False when there is no way."""
         env, stage = self._env, course.stages[course.index]
-        self._passed = passed
         situation = Situation.now(env.scene, env.data, self._arm, env.time_s, stage.holds)
         planned = course.plan(situation, passed)
         if isinstance(planned, Failure):
             self.failure = planned
             return False
         self._execution = Execution(env, planned.stage, planned.route, self._disturbance)
+        self._passed = passed
         return True
 
     def _end(self, course: Course, execution: Execution) -> None:
@@ -202,7 +202,7 @@ class _Episode:
         name = execution.stage.name
         if execution.outcome == "lost":
             self.failure = Failure("lost_grasp", name, f"{execution.stage.holds} slipped out of the gripper")
-        elif self._replans > REPLANS:
+        elif self._replans > (SLIPS if execution.outcome == "moved" else REPLANS):
             reason = "lost_grasp" if execution.outcome == "missed" else "drift"
             self.failure = Failure(reason, name, f"{execution.outcome} {self._replans} times")
         elif not self._begin(course, 0 if execution.outcome == "missed" else self._passed + execution.passed):

@@ -26,6 +26,9 @@ FUNNEL_M = 0.08
 STRAIGHT_SHARE = 0.1
 """Share for a way that has to be straight though nothing is touched."""
 
+LOOSE_VERBS = ("lift", "retreat")
+"""Verbs whose way may bend although it should be straight: they lead away from what is touched."""
+
 REASONS: dict[str, ReasonName] = {
     "start_in_collision": "start_in_collision",
     "start_outside_limits": "start_in_collision",
@@ -109,7 +112,7 @@ class Segmenter:
         hit = _first_hit(situation, world, *led, joints)
         if hit is None:
             return *led, "straight"
-        if keypose.straight or keypose.hinge:
+        if keypose.hinge or (keypose.straight and keypose.verb not in LOOSE_VERBS):
             return _near("plan_failed", keypose, hit, f"on the straight way to {keypose.name!r}")
         return self._search(situation, keypose, world, joints, end)
 

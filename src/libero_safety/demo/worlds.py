@@ -46,7 +46,10 @@ class Worlds:
         ignored = [name for name in self.moving if name != followed]
         key = (segment, "still")
         if key not in self._made:
-            self._made[key] = self._make(segment, ignored).at(self._follow.ref_s)
+            met = segment >= self._follow.first
+            self._made[key] = self._make(segment, ignored).at(
+                self._follow.ref_s if met else self._situation.time_s
+            )
         return self._made[key]
 
     def swept(self, segment: int) -> World:
