@@ -5,8 +5,7 @@ Whatever it returns is proved by the world before it is passed on.
 
 import math
 import tempfile
-from collections.abc import Sequence
-from itertools import combinations
+from itertools import count
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -25,7 +24,6 @@ NAME = "roboplan"
 
 _GROUP = "arm"
 _JOINTS = [f"joint{i}" for i in range(1, 8)]
-_GREY = np.array([0.5, 0.5, 0.5, 1.0])
 
 
 class RoboplanPlanner:
@@ -55,20 +53,22 @@ class RoboplanPlanner:
             return goals
         with tempfile.TemporaryDirectory() as folder:
             scene = self._scene(problem.world, FilePath(folder))
-        number = 0
-        why = "no path was found"
-        while not deadline.over:
-            goal = goals[number % len(goals)]
+        why, refused = "no path was found", set[int]()
+        for number in count():
+            which = number % len(goals)
             try:
-                path = self._search(scene, problem, goal, deadline, number)
+                path = self._search(scene, problem, goals[which], deadline, number)
             except RuntimeError as error:
-                why = f"{NAME} says: {error}"
-                path = None
+                why, path = f"no path was found ({NAME} says: {error})", None
+                refused.add(which)
+            if path is not None and valid.path(path):
+                return Path(path, NAME, deadline.spent_s)
             if path is not None:
-                if valid.path(path):
-                    return Path(path, NAME, deadline.spent_s)
                 why = f"no path of {NAME} held in the simulator's own collision check"
-            number += 1
+            if len(refused) == len(goals):
+                return PlanFailed("backend", why)
+            if deadline.over:
+                break
         return deadline.failed(why)
 
     def _search(
@@ -96,75 +96,53 @@ class RoboplanPlanner:
         return rows if len(rows) >= 2 else None
 
     def _scene(self, world: World, folder: FilePath) -> Any:
-        """Return the arm as a URDF of primitives among the world's shapes."""
-        core = self._core
-        arm = solids.links(world)
-        description = core.loadUrdfSceneDescriptionFromXml(urdf(world, arm, folder), [str(folder)])
-        scene = core.Scene("world", description)
+        """Return the arm among the world's shapes."""
+        description = self._core.loadUrdfSceneDescriptionFromXml(urdf(world, folder), [str(folder)])
+        scene = self._core.Scene("world", description)
         scene.addGroup(_GROUP, _JOINTS)
-        for i in range(7):
-            scene.setCollisions(f"link{i}", f"link{i + 1}", False)
-        around = [
-            (f"{number}/{solid.name}", solid) for number, solid in enumerate(solids.surroundings(world))
-        ]
-        for name, solid in around:
-            self._add(scene, name, solid, folder)
-        pairs = list(combinations([name for name, _ in around], 2))
-        if pairs:
-            scene.setCollisions(pairs, False)
+        scene.setCollisions([(f"link{i}", f"link{i + 1}") for i in range(7)], False)
         return scene
 
-    def _add(self, scene: Any, name: str, solid: Solid, folder: FilePath) -> None:
-        core = self._core
-        pose = np.eye(4, order="F")
-        pose[:3, :3], pose[:3, 3] = solid.rot, solid.pos
-        if solid.kind == "sphere":
-            scene.addSphereGeometry(name, "link0", core.Sphere(solid.half_m[0]), pose, _GREY)
-        elif solid.kind == "cylinder":
-            x, _, z = solid.half_m.tolist()
-            scene.addCylinderGeometry(name, "link0", core.Cylinder(x, 2 * z), pose, _GREY)
-        elif solid.kind == "mesh":
-            file = folder / f"{solid.name.replace('/', '_')}.stl"
-            write_stl(file, solid, grown=True)
-            scene.addMeshGeometry(name, "link0", core.Mesh(str(file)), pose, _GREY)
-        else:
-            scene.addBoxGeometry(name, "link0", core.Box(*(2 * solid.half_m).tolist()), pose, _GREY)
 
+def urdf(world: World, folder: FilePath) -> str:
+    """Return arm, gripper and load as URDF text, and what stands around as a link fixed to the base.
 
-def urdf(world: World, arm: Sequence[Sequence[Solid]], folder: FilePath) -> str:
-    """Return the arm, gripper and load as URDF text; meshes go to files in `folder`."""
-    parts = ['<robot name="arm">']
-    for number, shapes in enumerate(arm):
+    Meshes go to files in `folder`.
+    """
+    parts = ['<robot name="arm">', '<link name="around">']
+    for number, solid in enumerate(solids.surroundings(world)):
+        parts += _collisions(solid, folder / f"around_{number}.stl")
+    parts.append("</link>")
+    for number, shapes in enumerate(solids.links(world)):
         parts.append(f'<link name="link{number}">')
-        for solid in shapes:
-            parts += _collisions(solid, folder)
+        for piece, solid in enumerate(shapes):
+            parts += _collisions(solid, folder / f"link_{number}_{piece}.stl")
         parts.append("</link>")
+    parts.append('<joint name="standing" type="fixed"><parent link="link0"/><child link="around"/></joint>')
     for i, (low, high) in enumerate(world.limits.tolist()):
         body = world.robot.link_bodies[f"link{i + 1}"]
-        xyz = " ".join(map(repr, world.model.body_pos[body].tolist()))
+        xyz = _text(world.model.body_pos[body])
         rotation = np.empty(9)
         mujoco.mju_quat2Mat(rotation, world.model.body_quat[body])
-        rpy = _rpy(rotation.reshape(3, 3))
         parts.append(
             f'<joint name="joint{i + 1}" type="revolute"><parent link="link{i}"/><child link="link{i + 1}"/>'
-            f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="0 0 1"/>'
+            f'<origin xyz="{xyz}" rpy="{_rpy(rotation.reshape(3, 3))}"/><axis xyz="0 0 1"/>'
             f'<limit lower="{low!r}" upper="{high!r}" effort="100" velocity="2"/></joint>'
         )
     return "".join([*parts, "</robot>"])
 
 
-def _collisions(solid: Solid, folder: FilePath) -> list[str]:
-    """A capsule is a cylinder with a ball at each end: URDF has none."""
+def _collisions(solid: Solid, file: FilePath) -> list[str]:
+    """Return a shape, grown by its margin. A capsule is a cylinder with a ball at each end: URDF has none."""
+    extra = solid.margin_m
     if solid.kind == "box":
-        x, y, z = (2 * np.array(solid.size)).tolist()
-        return [_collision(solid.pos, solid.rot, f'<box size="{x!r} {y!r} {z!r}"/>')]
+        return [_collision(solid.pos, solid.rot, f'<box size="{_text(2 * solid.half_m)}"/>')]
     if solid.kind == "sphere":
-        return [_collision(solid.pos, solid.rot, f'<sphere radius="{solid.size[0]!r}"/>')]
+        return [_collision(solid.pos, solid.rot, f'<sphere radius="{solid.size[0] + extra!r}"/>')]
     if solid.kind == "mesh":
-        file = folder / f"{solid.name.replace('/', '_')}.stl"
         write_stl(file, solid)
         return [_collision(solid.pos, solid.rot, f'<mesh filename="{file}"/>')]
-    radius, half = solid.size
+    radius, half = solid.size[0] + extra, solid.size[1] + (extra if solid.kind == "cylinder" else 0.0)
     found = [_collision(solid.pos, solid.rot, f'<cylinder radius="{radius!r}" length="{2 * half!r}"/>')]
     if solid.kind == "capsule":
         ends = (solid.pos - half * solid.rot[:, 2], solid.pos + half * solid.rot[:, 2])
@@ -173,8 +151,13 @@ def _collisions(solid: Solid, folder: FilePath) -> list[str]:
 
 
 def _collision(pos: FloatArray, rot: FloatArray, shape: str) -> str:
-    xyz = " ".join(map(repr, pos.tolist()))
-    return f'<collision><origin xyz="{xyz}" rpy="{_rpy(rot)}"/><geometry>{shape}</geometry></collision>'
+    return (
+        f'<collision><origin xyz="{_text(pos)}" rpy="{_rpy(rot)}"/><geometry>{shape}</geometry></collision>'
+    )
+
+
+def _text(numbers: FloatArray) -> str:
+    return " ".join(map(repr, numbers.tolist()))
 
 
 def _rpy(rot: FloatArray) -> str:
@@ -186,10 +169,9 @@ def _rpy(rot: FloatArray) -> str:
     return f"{math.atan2(rot[2, 1], rot[2, 2])!r} {pitch!r} {math.atan2(rot[1, 0], rot[0, 0])!r}"
 
 
-def write_stl(file: FilePath, solid: Solid, *, grown: bool = False) -> None:
-    """Write a mesh as binary STL; `grown` moves its vertices outwards from the middle by the margin."""
-    vertices = solid.grown() if grown else solid.vertices
+def write_stl(file: FilePath, solid: Solid) -> None:
+    """Write a mesh, grown by its margin, as binary STL."""
     record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("spare", "<u2")])
     rows = np.zeros(len(solid.faces), record)
-    rows["corners"] = vertices[solid.faces]
+    rows["corners"] = solid.grown()[solid.faces]
     file.write_bytes(bytes(80) + np.uint32(len(rows)).tobytes() + rows.tobytes())
