@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,24 +10,36 @@ from libero_safety.demo.follow import Follow, follow_of
 from libero_safety.demo.layout import Layout, choose_turn, lay_out
 from libero_safety.demo.margins import CARES
 from libero_safety.demo.report import Failure
-from libero_safety.demo.route import Route, Router
+from libero_safety.demo.route import LONG_STAY_S, Route, Router
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage, stages_of
+from libero_safety.demo.target import GRIPPER
 from libero_safety.demo.variants import Variants
 from libero_safety.demo.worlds import Worlds
 from libero_safety.sim.scene import SceneError
-from libero_safety.types import FloatArray
+from libero_safety.types import FloatArray, Keypose
 
 MEAN_SPEED_M_S = 0.13
 """For guessing when a stage will end."""
 
+ASIDE_M = (
+    (0.0, 0.0, 0.15),
+    (-0.12, 0.0, 0.1),
+    (0.0, 0.0, 0.3),
+    (-0.12, 0.12, 0.2),
+    (-0.12, -0.12, 0.2),
+    (-0.2, 0.0, 0.25),
+)
+"""Where to get out of the way of what moves: up, and towards the robot."""
+
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """The next stage, and how to get through it."""
+    """The next stage, and how to get through it; `aside` where it only gets out of the way of something first."""
 
     stage: Stage
     route: Route
+    aside: bool = False
 
 
 class Course:
@@ -91,7 +103,24 @@ class Course:
             if isinstance(found, Planned) or passed or not self._redraw():
                 break
             found = self._plan(situation, passed)
+        if isinstance(found, Failure) and found.reason == "path_blocked_by_moving_hazard":
+            return self._aside(situation) or found
         return found
+
+    def _aside(self, situation: Situation) -> Planned | None:
+        """Return a way to where the robot can stay whatever moves, if there is one near."""
+        keypose = Keypose("aside", GRIPPER, (0.0, 0.0, 0.0), gripper=self.stages[self.index].gripper)
+        stage = replace(self.stages[self.index], keyposes=(keypose,), takes=None, gives=False)
+        thing = stage.holds or stage.leaves
+        resting = situation.resting(thing) if thing is not None else ()
+        pos, rotation = situation.tip
+        for offset in ASIDE_M:
+            pose = (pos + offset, rotation)
+            layout = Layout((pose,), (situation.arm.natural(*pose, situation.joints),))
+            route = self._router.route(situation, stage, layout, Follow(), resting, LONG_STAY_S)
+            if isinstance(route, Route):
+                return Planned(stage, route, aside=True)
+        return None
 
     def _plan(self, situation: Situation, passed: int) -> Planned | Failure:
         stages = self.stages[self.index :]

@@ -10,6 +10,7 @@ from libero_safety.demo.course import Course
 from libero_safety.demo.execution import Execution
 from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes
 from libero_safety.demo.layout import end_stage
+from libero_safety.demo.rejects import ReasonName
 from libero_safety.demo.report import ExpertReport, Failure, StageReport
 from libero_safety.demo.route import Route, Router
 from libero_safety.demo.situation import Situation
@@ -142,6 +143,7 @@ class _Episode:
         self._reports: list[StageReport] = []
         self._replans = self._idle = self._passed = 0
         self._gripper = -1.0
+        self._aside = False
 
     def action(self) -> FloatArray:
         """Return the next action (7,); no motion once there is nothing more to do."""
@@ -172,11 +174,17 @@ class _Episode:
             if isinstance(planned, Failure):
                 self.failure = planned
                 return
+            self._replans += planned.aside
+            if self._replans > REPLANS:
+                self.failure = Failure("path_blocked_by_moving_hazard", planned.stage.name, "again and again")
+                return
             stage, route = planned.stage, planned.route
             self._reports.append(_stage_report(stage, route, steps=len(route.passes) - 1))
             end_s = route.start_s + (len(route.passes) - 1) * DT_S
             end_stage(situation, stage, route.joints(situation, route.start_s)[-1], end_s + FORESEEN_ACT_S)
-            course.done()
+            if not planned.aside:
+                course.done()
+                self._replans = 0
 
     def _begin(self, course: Course, passed: int) -> bool:
         """Plan the next stage, or what is left of it; False when there is no way."""
@@ -187,14 +195,14 @@ class _Episode:
             self.failure = planned
             return False
         self._execution = Execution(env, planned.stage, planned.route, self._disturbance)
-        self._passed = passed
+        self._passed, self._aside = passed, planned.aside
         return True
 
     def _end(self, course: Course, execution: Execution) -> None:
         """Take the stage as done, or plan it again if something went wrong."""
         self._execution, self._disturbance = None, execution.disturbance
         self._note(execution)
-        if execution.outcome == "done":
+        if execution.outcome == "done" and not self._aside:
             course.done()
             self._replans = 0
             return
@@ -203,10 +211,16 @@ class _Episode:
         if execution.outcome == "lost":
             self.failure = Failure("lost_grasp", name, f"{execution.stage.holds} slipped out of the gripper")
         elif self._replans > (SLIPS if execution.outcome == "moved" else REPLANS):
-            reason = "lost_grasp" if execution.outcome == "missed" else "drift"
+            reason: ReasonName = "lost_grasp" if execution.outcome == "missed" else "drift"
+            if self._aside:
+                reason = "path_blocked_by_moving_hazard"
             self.failure = Failure(reason, name, f"{execution.outcome} {self._replans} times")
-        elif not self._begin(course, 0 if execution.outcome == "missed" else self._passed + execution.passed):
+        elif not self._begin(course, self._behind(execution)):
             self._go_on(execution)
+
+    def _behind(self, execution: Execution) -> int:
+        """Return how many keyposes of the stage need not be passed again."""
+        return 0 if self._aside or execution.outcome == "missed" else self._passed + execution.passed
 
     def _go_on(self, execution: Execution) -> None:
         """Keep to the old route where there is no new one, if what happened is no reason to stop."""

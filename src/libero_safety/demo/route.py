@@ -97,7 +97,13 @@ class Router:
         self._segmenter = Segmenter(planner, seed, budget_s)
 
     def route(
-        self, situation: Situation, stage: Stage, layout: Layout, follow: Follow, resting: Sequence[str]
+        self,
+        situation: Situation,
+        stage: Stage,
+        layout: Layout,
+        follow: Follow,
+        resting: Sequence[str],
+        safe_s: float = STAY_S,
     ) -> Route | Failure:
         """Return the way through the poses of a stage, with the largest margin that there is one with.
 
@@ -107,6 +113,7 @@ class Router:
             layout: its grip poses.
             follow: the motion of the frame that its end moves with.
             resting: what the thing to be grasped, or held, stands on or leans at.
+            safe_s: for how long it must be possible to stay at the end, whatever moves.
 
         Returns:
             The route, or why there is none with the smallest margin.
@@ -123,7 +130,7 @@ class Router:
         found: Route | Failure = Failure("unreachable", stage.name, "")
         for care in CARES:
             worlds = Worlds(situation, stage, follow, care, resting)
-            found = _Search(self._segmenter, situation, stage, layout, follow, worlds).run()
+            found = _Search(self._segmenter, situation, stage, layout, follow, worlds).run(safe_s)
             if isinstance(found, Route):
                 return replace(found, plan_s=time.perf_counter() - started)
             if found.reason == "unreachable":
@@ -146,17 +153,21 @@ class _Search:
         self._segmenter, self._situation, self._stage = segmenter, situation, stage
         self._layout, self._follow, self._worlds = layout, follow, worlds
 
-    def run(self) -> Route | Failure:
-        """Prefer to set out at once, then a short wait, then a way round what moves, then a long wait."""
+    def run(self, safe_s: float) -> Route | Failure:
+        """Prefer to set out at once, then a short wait, then a way round what moves, then a long wait.
+
+        Args:
+            safe_s: for how long it must be possible to stay at the end.
+        """
         direct = self._timed(self._worlds.still)
         if isinstance(direct, Failure) or not self._worlds.moving:
             return direct
-        soon = self._departing(direct, SHORT_WAIT_S)
+        soon = self._departing(direct, SHORT_WAIT_S, LONG_STAY_S)
         if isinstance(soon, Route):
             return soon
         around = self._timed(self._worlds.swept)
-        safe = self._departing(around, 0.0) if isinstance(around, Route) else around
-        return safe if isinstance(safe, Route) else self._departing(direct, WAIT_S)
+        safe = self._departing(around, 0.0, LONG_STAY_S) if isinstance(around, Route) else around
+        return safe if isinstance(safe, Route) else self._departing(direct, WAIT_S, safe_s)
 
     def _timed(self, world: Callable[[int], World]) -> Route | Failure:
         """Find a way through worlds, one per keypose, and the smooth motion along it."""
@@ -198,26 +209,37 @@ class _Search:
             "unreachable" if failed.reason == "reach" else "timing_failed", self._stage.name, detail
         )
 
-    def _departing(self, route: Route, wait_s: float) -> Route | Failure:
-        """Return the route with the first departure, within `wait_s`, for which nothing comes too near on the way.
+    def _departing(self, route: Route, wait_s: float, safe_s: float) -> Route | Failure:
+        """Return the route with a departure, within `wait_s`, for which nothing comes too near on the way.
 
-        A departure after which the robot can stay where it arrives for long is preferred.
+        It is the first after which the robot can stay where it arrives for long, or else the one after which it can
+        stay the longest, if that is at least `safe_s`.
         """
-        blocked: str = ""
-        for stay_s in (LONG_STAY_S, STAY_S):
-            for wait in np.arange(0.0, wait_s + 1e-9, WAIT_STEP_S):
-                start_s = self._situation.time_s + float(wait)
-                if wait and self._too_near_at(0, self._situation.joints, start_s - WAIT_STEP_S, WAIT_STEP_S):
-                    break
-                names = self._too_near(route, start_s, stay_s)
-                if names is None:
-                    return replace(route, start_s=start_s)
+        best: tuple[float, float] | None = None
+        blocked = "the robot would be hit where it waits"
+        for wait in np.arange(0.0, wait_s + 1e-9, WAIT_STEP_S):
+            start_s = self._situation.time_s + float(wait)
+            if (
+                wait
+                and self._stay_s(0, self._situation.joints, start_s - WAIT_STEP_S, WAIT_STEP_S) < WAIT_STEP_S
+            ):
+                break
+            names = self._too_near(route, start_s)
+            if names is not None:
                 blocked = f"{names[0]} would be too near to {names[1]}"
+                continue
+            stay_s = self._stay_after(route, start_s)
+            if best is None or stay_s > best[0]:
+                best = stay_s, start_s
+            if stay_s >= LONG_STAY_S:
+                break
+        if best is not None and best[0] >= safe_s:
+            return replace(route, start_s=best[1])
         detail = f"{blocked}, whenever the robot sets out within {wait_s:g} s"
         return Failure("path_blocked_by_moving_hazard", self._stage.name, detail)
 
-    def _too_near(self, route: Route, start_s: float, stay_s: float) -> tuple[str, str] | None:
-        """Return what comes too near to what when the route begins at a time and its end is stayed at."""
+    def _too_near(self, route: Route, start_s: float) -> tuple[str, str] | None:
+        """Return what comes too near to what when the route begins at a time."""
         rows = route.joints(self._situation, start_s)
         for row in range(1, len(rows)):
             segment, time_s = int(route.passes[row]), start_s + row * DT_S
@@ -226,19 +248,21 @@ class _Search:
                 names = self._worlds.at(segment, time_s - (1.0 - share) * DT_S).first_contact(joints)
                 if names is not None:
                     return names
-        if self._follow.hazard is not None:
-            return None
-        return self._too_near_at(int(route.passes[-1]), rows[-1], start_s + len(rows) * DT_S, stay_s)
-
-    def _too_near_at(
-        self, segment: int, joints: FloatArray, start_s: float, stay_s: float
-    ) -> tuple[str, str] | None:
-        """Return what comes too near to what while the robot stays."""
-        for time_s in np.arange(start_s, start_s + stay_s + 1e-9, STAY_STEP_S):
-            names = self._worlds.at(segment, float(time_s)).first_contact(joints)
-            if names is not None:
-                return names
         return None
+
+    def _stay_after(self, route: Route, start_s: float) -> float:
+        """Return for how long (s) the robot can stay where the route ends; riding along, it can."""
+        if self._follow.hazard is not None:
+            return LONG_STAY_S
+        joints = route.joints(self._situation, start_s)
+        return self._stay_s(int(route.passes[-1]), joints[-1], start_s + len(joints) * DT_S, LONG_STAY_S)
+
+    def _stay_s(self, segment: int, joints: FloatArray, start_s: float, most_s: float) -> float:
+        """Return for how long (s) nothing comes too near while the robot stays, at most `most_s`."""
+        for stay in np.arange(0.0, most_s + 1e-9, STAY_STEP_S):
+            if not self._worlds.at(segment, start_s + float(stay)).free(joints):
+                return float(stay)
+        return most_s
 
 
 @dataclass(frozen=True, eq=False)
