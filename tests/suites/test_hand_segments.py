@@ -24,14 +24,17 @@ FAR_M = 0.5
 PRESS_M = 0.0003
 WAYS = 40
 HALF = 0.5**0.5
-TURNS = (
-    (1.0, 0.0, 0.0, 0.0),
-    (0.0, 1.0, 0.0, 0.0),
-    (HALF, HALF, 0.0, 0.0),
-    (HALF, -HALF, 0.0, 0.0),
-    (HALF, 0.0, HALF, 0.0),
-    (HALF, 0.0, -HALF, 0.0),
-    (HALF, 0.0, 0.0, HALF),
+TURNS = np.array(
+    [
+        (1.0, 0.0, 0.0, 0.0),
+        (0.0, 1.0, 0.0, 0.0),
+        (HALF, HALF, 0.0, 0.0),
+        (HALF, -HALF, 0.0, 0.0),
+        (HALF, 0.0, HALF, 0.0),
+        (HALF, 0.0, -HALF, 0.0),
+        (HALF, 0.0, 0.0, HALF),
+        *(q / np.linalg.norm(q) for q in np.random.default_rng(0).normal(size=(40, 4))),
+    ]
 )
 """Ways to hold the hand to the gripper."""
 
@@ -71,7 +74,7 @@ def press(env: Env, hand: EntityIds, segment: str) -> bool:
     model, data, robot = env.scene.model, env.data, env.scene.robot_geoms
     finger = data.geom_xpos[env.scene.geoms("robot.left_finger")[-1]].copy()
     others = np.setdiff1d(hand.geoms, hand.parts[segment])
-    for quat, way in product(np.array(TURNS), directions(WAYS)):
+    for quat, way in product(TURNS, directions(WAYS)):
         move(env, hand, np.zeros(3), quat)
         start = finger - data.geom_xpos[hand.parts[segment]].mean(axis=0)
         left = 0.3

@@ -14,8 +14,7 @@ from libero_safety.assets.grasp_carry import CARRIED, carry
 from libero_safety.assets.grasp_synthesis import UngraspableError, synthesise
 from libero_safety.assets.grasps import Grasp, GraspError, held_things, pairs
 from libero_safety.assets.hand import embedded_hand
-from libero_safety.assets.hand_shape import hand_shapes
-from libero_safety.assets.objects.hand import HAND_LICENCE, person
+from libero_safety.assets.objects.hand import HAND_LICENCE, Person, flesh, person
 from libero_safety.assets.objects.shapes import solid
 from libero_safety.assets.splits import Numbered
 from libero_safety.ubddl.spec import Split
@@ -84,7 +83,7 @@ def held_asset(name: str, held: Asset, grasp: Grasp, skin: str) -> Asset:
     where the forearm comes from there in any case, and keeps its zones.
     """
     model = embedded_hand(grasp.side)
-    hand = hand_shapes(model, grasp.pose, grasp.shape, skin, place=grasp.place)
+    hand = flesh(model, grasp.pose, Person(grasp.shape, skin), grasp.place)
     shapes, zones = (*held.links[0].shapes, *hand), held.zones
     if grasp.style == "power":
         x, y, _ = (grasp.place[0] @ -model.palm_frame[0]).tolist()

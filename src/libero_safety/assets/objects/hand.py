@@ -12,7 +12,8 @@ from itertools import product
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from libero_safety.assets.asset import Asset, Vec3
+from libero_safety.assets.asset import Asset, Shape, Vec3
+from libero_safety.assets.geometry import volume_m3
 from libero_safety.assets.hand import (
     FINGERS,
     SHAPE_SIZE,
@@ -167,10 +168,28 @@ def pointing(name: str, who: Person, *, side: Side) -> Asset:
     return _hand(name, model, gesture_pose(model, "pointing", 0.0), who, turn)
 
 
+def flesh(
+    model: HandModel, pose: FloatArray, who: Person, place: tuple[FloatArray, FloatArray]
+) -> tuple[Shape, ...]:
+    """Return the shapes of a hand that weighs what its volume of flesh does, though its capsules overlap.
+
+    Args:
+        model: the hand.
+        pose: (48,), see `HandModel.pose`.
+        who: whose hand it is.
+        place: rotation (3, 3) and position (3,) of the hand's frame in the frame of the shapes.
+    """
+    shapes = hand_shapes(model, pose, who.shape, who.skin, place=place)
+    felt = sum(volume_m3(s) for s in shapes if s.role != "visual")
+    corners = model.pose(pose, who.shape).vertices[model.faces]
+    volume = float(np.einsum("fi,fi->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))) / 6
+    return tuple(replace(s, density=s.density * volume / felt) for s in shapes)
+
+
 def _hand(
     name: str, model: HandModel, pose: FloatArray, who: Person, turn: FloatArray, zones: Sequence[Zone] = ()
 ) -> Asset:
-    shapes = hand_shapes(model, pose, who.shape, who.skin, place=(turn, np.zeros(3)))
+    shapes = flesh(model, pose, who, (turn, np.zeros(3)))
     return replace(solid(name, shapes, None, zones), licence=HAND_LICENCE, source=model.source)
 
 
