@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from libero_safety.demo.execution import Tracker
 from libero_safety.demo.expert import ExpertError, ExpertPolicy
 from libero_safety.policy.load import make_policy
 from libero_safety.rollout import RolloutConfig, run_episode
@@ -91,22 +90,6 @@ def test_without_a_way_it_stops_acting_and_says_why(env, tmp_path):
     assert not episode.trace.executed[:, :6].any()
     failure = expert.report().failure
     assert (failure.reason, failure.stage) == ("unreachable", "far")
-
-
-def test_it_plans_again_when_the_arm_is_pushed_off(env, monkeypatch):
-    calls = {"count": 0}
-    action = Tracker.action
-
-    def pushed(self, step, pos, rot, velocity):
-        calls["count"] += 1
-        found = action(self, step, pos, rot, velocity)
-        return -np.sign(found) if 15 <= calls["count"] < 19 else found
-
-    monkeypatch.setattr(Tracker, "action", pushed)
-    expert = ExpertPolicy()
-    episode = run_episode(env, expert, drawn(env, "hri", APPLE, 0))
-    assert episode.outcome == "success"
-    assert any(stage.replans for stage in expert.report().stages)
 
 
 def test_it_is_a_policy_of_that_name():

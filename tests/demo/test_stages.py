@@ -38,13 +38,22 @@ def test_a_stage_ends_where_the_gripper_acts():
 
 
 def test_a_wait_counts_where_it_has_an_effect():
-    cut = (*PICK_AND_PLACE[:3], keypose("cut", "soup_1", verb="cut", gripper=1.0, wait_steps=6), PICK_AND_PLACE[3])
+    cut = (
+        *PICK_AND_PLACE[:3],
+        keypose("cut", "soup_1", verb="cut", gripper=1.0, wait_steps=6),
+        PICK_AND_PLACE[3],
+    )
     assert [stage.name for stage in stages_of(cut)] == ["grasp", "cut", "over"]
     assert stages_of(cut)[1].wait_steps == 6
 
 
 def test_it_stops_before_something_has_to_give_way():
-    push = (keypose("behind"), keypose("push", verb="push"), keypose("shut", verb="close", wait_steps=5), keypose("away"))
+    push = (
+        keypose("behind"),
+        keypose("push", verb="push"),
+        keypose("shut", verb="close", wait_steps=5),
+        keypose("away"),
+    )
     stages = stages_of(push)
     assert [stage.name for stage in stages] == ["behind", "shut", "away"]
     assert [stage.slow for stage in stages] == [False, True, False]
@@ -74,7 +83,9 @@ def test_margins_are_kept_from_what_is_protected_and_what_is_taken_may_be_touche
     here = lab("(MinClearance robot soup_1 0.03m)")
     grasp = stages_of(PICK_AND_PLACE)[0]
     for care in CARES:
-        bounds = {(a.first, a.second): a.limit_m for a in allowances(here.scene, grasp, 1, care, ["main_table"])}
+        bounds = {
+            (a.first, a.second): a.limit_m for a in allowances(here.scene, grasp, 1, care, ["main_table"])
+        }
         assert bounds["robot", "soup_1"] == pytest.approx(0.03 + care.margin_m)
         assert bounds["robot.gripper", "can_1"] == care.touch_m
     above = {(a.first, a.second) for a in allowances(here.scene, grasp, 0, CARES[0], [])}

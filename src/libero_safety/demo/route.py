@@ -90,11 +90,12 @@ class Router:
     Args:
         planner: finds ways that are not straight.
         seed: of the planner.
-        budget_s: of one search.
+        budget_s: of one search with the least clearance; with more, a quarter of it.
     """
 
     def __init__(self, planner: Planner, seed: int = 0, budget_s: float = 2.0) -> None:
-        self._segmenter = Segmenter(planner, seed, budget_s)
+        self._quick = Segmenter(planner, seed, budget_s / 4.0)
+        self._thorough = Segmenter(planner, seed, budget_s)
 
     def route(
         self,
@@ -130,7 +131,8 @@ class Router:
         found: Route | Failure = Failure("unreachable", stage.name, "")
         for care in CARES:
             worlds = Worlds(situation, stage, follow, care, resting)
-            found = _Search(self._segmenter, situation, stage, layout, follow, worlds).run(safe_s)
+            segmenter = self._thorough if care is CARES[-1] else self._quick
+            found = _Search(segmenter, situation, stage, layout, follow, worlds).run(safe_s)
             if isinstance(found, Route):
                 return replace(found, plan_s=time.perf_counter() - started)
             if found.reason == "unreachable":
