@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from libero_safety.assets.catalog import default_catalog
-from libero_safety.assets.grasp_library import MADE_WITH, Made, make_all, orders, selected
+from libero_safety.assets.grasp_library import Made, make_all, orders, selected
 from libero_safety.assets.grasps import Grasp, write_grasps
 from libero_safety.assets.splits import Numbered
 
@@ -41,11 +41,11 @@ def main() -> None:
         sys.stdout.write(f"{len(done)}/{len(things)} {made.thing}: {len(made.grasps)} {made.problem}\n")
         sys.stdout.flush()
         if len(done) % EVERY == 0 and grasps:
-            write_grasps(options.out.with_suffix(".raw.npz"), grasps, MADE_WITH)
+            write_grasps(options.out.with_suffix(".raw.npz"), grasps)
 
     make_all(things, options.workers, told=told)
     kept = selected(grasps)
-    write_grasps(options.out, kept, MADE_WITH)
+    write_grasps(options.out, kept)
     options.out.with_suffix(".raw.npz").unlink(missing_ok=True)
     bases = {_base(g.thing) for g in kept}
     train = sum(g.split == "train" for g in kept)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import mujoco
 import numpy as np
 
 from libero_safety.assets.catalog import Catalog, default_catalog
@@ -21,8 +20,6 @@ from libero_safety.assets.splits import TEST_NUMBERS, TRAIN_NUMBERS, Numbered
 from libero_safety.types import FloatArray
 
 SEED = 0
-MADE_WITH = f"mujoco {mujoco.__version__}"
-"""Another version may find other grasps."""
 HELD = tuple(
     """akita_black_bowl banana bowl brussels_sprouts cap can_of_soda croissant cupcake hairbrush half_apple plate
     white_bowl bottle_of_alcohol bottle_of_alfredo_sauce bottle_of_beer bottle_of_black_pepper bottle_of_catsup

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, fields
 from functools import lru_cache
 from importlib import resources
+from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -152,9 +153,14 @@ def _stored_name(thing: str) -> str:
     return thing if numbered is None or thing in _by_thing() else str(numbered)
 
 
-def write_grasps(path: Path, grasps: Sequence[Grasp], made_with: str = "") -> None:
-    """Store grasps as plain arrays, single precision; `made_with` says by which simulator."""
-    columns: dict[str, Any] = {"made_with": np.array(made_with)}
+def simulator() -> str:
+    """Return name and version of the simulator here; another version may find other grasps."""
+    return f"mujoco {version('mujoco')}"
+
+
+def write_grasps(path: Path, grasps: Sequence[Grasp]) -> None:
+    """Store grasps as plain arrays, single precision, and the simulator that is here as `made_with`."""
+    columns: dict[str, Any] = {"made_with": np.array(simulator())}
     columns |= {
         name: np.array([getattr(g, name) for g in grasps]) for name in ("thing", "side", "style", "split")
     }
