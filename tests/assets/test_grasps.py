@@ -206,7 +206,7 @@ def test_orders_are_of_both_splits_and_name_known_things() -> None:
 
 
 def test_library_can_be_made_again() -> None:
-    """If this fails, a thing, the hand or the search has changed since: run scripts/build_grasps.py."""
+    """If this fails, a thing, the hand or the search has changed: `libero-safety hands --build` makes the file anew."""
     file = resources.files("libero_safety.assets") / "data" / "grasps.npz"
     with np.load(BytesIO(file.read_bytes())) as data:
         if str(data["made_with"]) != simulator():
