@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from libero_safety.assets.catalog import default_catalog
+from libero_safety.assets.grasps import library
 from libero_safety.assets.hand import SEGMENTS
 from libero_safety.assets.objects.hand import HANDS
 from libero_safety.policy import make_policy
@@ -48,3 +49,14 @@ def test_the_scenario_is_sound_and_harmless_at_rest(tmp_path: Path) -> None:
 def test_the_page_names_every_segment_and_every_hand() -> None:
     for name in (*SEGMENTS, *HANDS):
         assert f"`{name}`" in PAGE, name
+
+
+def test_the_page_counts_the_library() -> None:
+    stored = library()
+    types = {grasp.thing.partition("__")[0] for grasp in stored}
+    assert f"{len(stored)} pairs of {len(types)} types" in PAGE
+    for split in ("train", "test"):
+        of_split = [g for g in stored if g.split == split]
+        power = sum(g.style == "power" for g in of_split)
+        things = len({g.thing for g in of_split})
+        assert f"| {split} | {power} | {len(of_split) - power} | {things} |" in PAGE
