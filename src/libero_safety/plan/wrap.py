@@ -52,12 +52,7 @@ def wrap(
     turns = np.array([data.xmat[bodies[0]], *(_matrix(quat) for quat in model.body_quat[bodies[1:]])])
     table = limits[order]
     fixed = np.setdiff1d(np.flatnonzero(table.max(axis=0) > -np.inf), moving).astype(np.int32)
-    boxes, ids, place = _boxes(model, data, fixed, shifts)
-    # What is fixed to the world is not one thing.
-    body = np.where(model.geom_bodyid[ids] > 0, model.geom_bodyid[ids], -1 - np.arange(len(ids)))
-    near = np.lexsort((body, place))
-    boxes, ids, place, body = boxes[near], ids[near], place[near], body[near]
-    begins = np.flatnonzero(np.diff(place, prepend=-1) | np.diff(body, prepend=0)).astype(np.int32)
+    boxes, ids, place, begins = _sorted(model, *_boxes(model, data, fixed, shifts))
     widest = np.array([table[first[f] : first[f + 1]][:, ids].max(axis=0, initial=-np.inf) for f in range(8)])
     return Wrapping(
         links=np.hstack([places, turns, ball, ball_radius[:, None]]),
@@ -158,6 +153,18 @@ def _boxes(
     world = data.geom_xpos[ids] + away + np.einsum("nij,nj->ni", rot, centre)
     size = np.linalg.norm(half, axis=1)
     return np.hstack([world, rot.reshape(-1, 9), half, size[:, None]]), ids, place
+
+
+def _sorted(
+    model: mujoco.MjModel, boxes: FloatArray, ids: IntArray, place: IntArray
+) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
+    """Return the same with the boxes of one body at one time together, and where each of these runs begins."""
+    # What is fixed to the world is not one thing.
+    body = np.where(model.geom_bodyid[ids] > 0, model.geom_bodyid[ids], -1 - np.arange(len(ids)))
+    order = np.lexsort((body, place))
+    boxes, ids, place, body = boxes[order], ids[order], place[order], body[order]
+    begins = np.flatnonzero(np.diff(place, prepend=-1) | np.diff(body, prepend=0)).astype(np.int32)
+    return boxes, ids, place, begins
 
 
 def _clusters(begins: IntArray, boxes: FloatArray) -> FloatArray:
