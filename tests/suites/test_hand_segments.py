@@ -103,13 +103,15 @@ def test_a_touch_of_any_segment_is_a_violation_that_names_it(env: Env, task: Tas
     # What stands still is not looked at again as long as things may sleep.
     env.scene.model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     hand = hand_of(env)
+    covered: list[str] = []
     for segment in (name for name in SEGMENTS if name in hand.parts):
         if not press(env, hand, segment):
-            assert segment == "palm", f"the gripper cannot get at {segment} alone"
-            assert set(hand.parts) - set(SEGMENTS), "only what is held may cover the palm"
+            covered.append(segment)
             continue
         monitors = MonitorSet(env.scene, env.data)
         monitors.look(env.data)
         found = [v for v in monitors.violations if v.entities[-1:] == (hand.name,) and v.link is not None]
         assert found, segment
         assert {violation.part for violation in found} == {segment}
+    holds = set(hand.parts) - set(SEGMENTS)
+    assert len(covered) <= (1 if holds else 0), f"the gripper cannot get at {covered}"
