@@ -68,7 +68,8 @@ def test_the_rest_of_a_stage_keeps_the_command():
 
 def test_rules_say_who_is_kept_from_whom(lab):
     here = lab(
-        "(NoContact robot soup_1) (MaxForce held soup_1 30N) (MinClearance robot.gripper soup_1 0.03m) (MaxTilt soup_1 20deg)"
+        "(NoContact robot soup_1) (MaxForce held soup_1 30N)"
+        "(MinClearance robot.gripper soup_1 0.03m) (MaxTilt soup_1 20deg)"
     )
     empty = kept_apart(here.scene.scenario, None)
     assert [(a.mover, a.other, a.distance_m, a.firmly) for a in empty] == [

@@ -16,7 +16,7 @@ SWEEP_M = 0.02
 SWEEP_S = 12.0
 """For how long what moves is looked at."""
 _IGNORED_M = -10.0
-_RELAXED = 6
+_RELAXED, _PRESSED_M = 8, -0.01
 
 
 class Worlds:
@@ -81,12 +81,13 @@ class Worlds:
 
     def _from_here(self, allow: list[Allow]) -> list[Allow]:
         """Let what is nearer than its bound where the stage begins stay so near: there is no other way out."""
-        found = list(allow)
+        found, seen = list(allow), set[tuple[str, str]]()
         for _ in range(_RELAXED):
             names = self._world(found).first_contact(self._situation.joints)
             if names is None:
                 return found
-            found.append(Allow(*names, -NEAR_M))
+            found.append(Allow(*names, _PRESSED_M if names in seen else -NEAR_M))
+            seen.add(names)
         return allow
 
     def _world(self, allow: Sequence[Allow]) -> World:
