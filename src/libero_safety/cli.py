@@ -10,14 +10,18 @@ from libero_safety.errors import LiberoSafetyError
 
 app = tyro.extras.SubcommandApp()
 demo_app = tyro.extras.SubcommandApp()
-app.command(demo_app, name="demo", help="Make demonstrations from keyposes, check them, and see why some failed.")
+app.command(
+    demo_app, name="demo", help="Make demonstrations from keyposes, check them, and see why some failed."
+)
 
 Positional = tyro.conf.Positional
 
 
 @app.command(name="list")
 def list_(
-    what: Positional[Literal["suites", "tasks", "policies", "planners", "types", "arenas", "words"]] = "tasks",
+    what: Positional[
+        Literal["suites", "tasks", "policies", "planners", "types", "arenas", "words"]
+    ] = "tasks",
 ) -> int:
     """List what there is.
 
