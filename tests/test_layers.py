@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "libero_safety"
 
 LAYERS = """
     types errors registry rng numba_cache mujoco_log policy.contract ubddl suites assets sim doctor safety rollout
-    gym_env selftest plan demo policy semantic data eval studio testing cli __main__
+    gym_env selftest plan demo policy semantic data eval studio testing cli_demo cli __main__
 """.split()
 
 

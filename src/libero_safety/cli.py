@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 import tyro
 
+from libero_safety.cli_demo import demo_app
 from libero_safety.errors import LiberoSafetyError
 
 app = tyro.extras.SubcommandApp()
-demo_app = tyro.extras.SubcommandApp()
 app.command(
     demo_app, name="demo", help="Make demonstrations from keyposes, check them, and see why some failed."
 )
@@ -323,78 +323,6 @@ def replay(run: Positional[Path], episode: tuple[str, ...] = ()) -> int:
     from libero_safety.eval.command import run_replay
 
     return run_replay(run, episode, say=print)
-
-
-@demo_app.command
-def generate(
-    suite: tuple[str, ...] = ("all",),
-    level: tuple[int, ...] = (0, 1),
-    task: tuple[str, ...] = (),
-    count: int = 10,
-    seed: int = 0,
-    tries: int = 5,
-    workers: int = 1,
-    out: Path = Path("demos"),
-) -> int:
-    """Make demonstrations: draw a scene, plan through its keyposes, carry it out under all rules, keep what succeeds.
-
-    An interrupted call goes on when it is repeated. Exit code 1 when a task has fewer than are wanted: one of which
-    fewer than a fifth of the draws succeed is given up after twenty.
-
-    Args:
-        suite: built-in suite names, folders or scenario files; `all` stands for `aag`, `hri`, `tsa` and `fshoa`.
-        level: levels to draw from; level 2 is held out of training.
-        task: only these tasks.
-        count: demonstrations per task and level.
-        seed: of the draws.
-        tries: how often a draw is tried, each time with other variants of the keyposes.
-        workers: processes; what is made does not depend on it.
-        out: folder, made new or gone on with.
-    """
-    from libero_safety.eval.demo_command import run_generate
-    from libero_safety.eval.demos import DemosPlan
-    from libero_safety.suites import PHYSICAL
-
-    suites = PHYSICAL if suite == ("all",) else suite
-    return run_generate(out, DemosPlan(suites, count, level, task, seed, tries), workers, say=print)
-
-
-@demo_app.command(name="yield")
-def yield_(folder: Positional[Path]) -> int:
-    """Show what came of the draws of a folder of demonstrations, by task and by reject reason.
-
-    Args:
-        folder: what `demo generate` has written.
-    """
-    from libero_safety.eval.demo_command import run_yield
-
-    return run_yield(folder, say=print)
-
-
-@demo_app.command
-def verify(folder: Positional[Path], brute_force: bool = False) -> int:
-    """Execute stored actions again; exit code 1 when a demonstration ends otherwise or breaks a rule.
-
-    Args:
-        folder: what `demo generate` has written.
-        brute_force: also look at every physics step for shapes that share space, without the simulator's help; slow.
-    """
-    from libero_safety.eval.demo_command import run_verify
-
-    return run_verify(folder, brute_force, say=print)
-
-
-@demo_app.command
-def atlas(folder: Positional[Path], out: Path | None = None) -> int:
-    """Write the failure atlas: a page with pictures and advice for each reason for which draws were rejected.
-
-    Args:
-        folder: what `demo generate` has written.
-        out: folder for the pages; `atlas` inside the folder by default.
-    """
-    from libero_safety.eval.demo_command import run_atlas
-
-    return run_atlas(folder, out, say=print)
 
 
 @app.command

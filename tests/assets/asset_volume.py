@@ -4,28 +4,7 @@ import numpy as np
 
 from libero_safety.assets.asset import Asset, MeshData, Shape
 from libero_safety.assets.geometry import moved, rotation
-
-
-def signed_distance(shape: Shape, points: np.ndarray) -> np.ndarray:
-    """Return the distance (m) of points (n, 3) to a primitive, negative inside; for ellipsoids a close bound."""
-    local = (points - np.asarray(shape.pos)) @ rotation(shape.quat)
-    size = shape.size
-    if shape.kind == "sphere":
-        return np.linalg.norm(local, axis=1) - size[0]
-    if shape.kind == "capsule":
-        local[:, 2] -= np.clip(local[:, 2], -size[1], size[1])
-        return np.linalg.norm(local, axis=1) - size[0]
-    if shape.kind == "ellipsoid":
-        half = np.asarray(size)
-        k0 = np.linalg.norm(local / half, axis=1)
-        k1 = np.linalg.norm(local / half**2, axis=1)
-        return np.where(k1 > 1e-9, k0 * (k0 - 1) / np.maximum(k1, 1e-9), -half.min())
-    if shape.kind == "box":
-        q = np.abs(local) - np.asarray(size)
-    else:
-        assert shape.kind == "cylinder"
-        q = np.column_stack([np.hypot(local[:, 0], local[:, 1]) - size[0], np.abs(local[:, 2]) - size[1]])
-    return np.linalg.norm(np.maximum(q, 0), axis=1) + np.minimum(q.max(axis=1), 0)
+from libero_safety.assets.solid import signed_distance
 
 
 def felt(asset: Asset) -> list[Shape]:

@@ -8,10 +8,10 @@ import math
 import numpy as np
 
 from libero_safety.assets.asset import Asset
-from libero_safety.assets.grasp_quality import hand_overlap
+from libero_safety.assets.grasp_quality import WrenchSpace, hand_overlap, quality_of
 from libero_safety.assets.grasp_sim import Closed, HandSim
 from libero_safety.assets.grasp_synthesis import draw_hand, quat_of, split_of
-from libero_safety.assets.grasps import Grasp, GraspError, GraspQuality
+from libero_safety.assets.grasps import Grasp, GraspError
 from libero_safety.assets.hand import DOFS, FINGERS, JOINT_NAMES, HandModel
 from libero_safety.assets.solid import Solid
 from libero_safety.rng import rng_for
@@ -59,18 +59,7 @@ def carry(asset: Asset, *, count: int, seed: int) -> list[Grasp]:
             continue
         pose = model.pose_of(held.angles)
         both = hand_overlap(solid, model, shape, pose, (held.rot, held.pos))
-        quality = GraspQuality(
-            both.max_penetration_mm,
-            both.mean_penetration_mm,
-            both.volume_cm3,
-            both.contact_ratio,
-            both.fingers,
-            len(held.contacts.points),
-            0.0,
-            0.0,
-            1000 * moved,
-            1,
-        )
+        quality = quality_of(both, len(held.contacts.points), WrenchSpace(0.0, 0.0), moved, 1)
         made.append(
             Grasp(
                 asset.name,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, KDTree, QhullError
 
+from libero_safety.assets.grasps import GraspQuality
 from libero_safety.assets.hand import FINGERS, HandModel
 from libero_safety.assets.solid import Solid, vertex_normals, winding_number
 from libero_safety.types import FloatArray
@@ -166,3 +167,21 @@ def shared_volume_m3(solid: Solid, vertices: FloatArray, faces: NDArray[np.int32
     before = np.einsum("ij,ij->i", voxels - vertices[nearest], vertex_normals(vertices, faces)[nearest])
     inside = winding_number(voxels[before < _VOXEL_M], vertices, faces) > 0.5
     return float(inside.sum()) * _VOXEL_M**3
+
+
+def quality_of(
+    both: Overlap, contacts: int, wrenches: WrenchSpace, displacement_m: float, lifts: int
+) -> GraspQuality:
+    """Put together what was measured of one grasp."""
+    return GraspQuality(
+        both.max_penetration_mm,
+        both.mean_penetration_mm,
+        both.volume_cm3,
+        both.contact_ratio,
+        both.fingers,
+        contacts,
+        wrenches.epsilon,
+        wrenches.volume,
+        1000 * displacement_m,
+        lifts,
+    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from libero_safety.assets.asset import Asset
 from libero_safety.assets.geometry import in_root
-from libero_safety.assets.grasp_quality import hand_overlap, spread, wrench_space
+from libero_safety.assets.grasp_quality import hand_overlap, quality_of, spread, wrench_space
 from libero_safety.assets.grasp_sim import KEPT_M, Closed, HandSim
 from libero_safety.assets.grasps import GraspQuality
 from libero_safety.assets.hand import DOFS, FINGERS, JOINT_NAMES, HandModel, clip_shape
@@ -117,18 +117,7 @@ class GraspSearch:
         if moved[0] > MAX_DISPLACEMENT_M or moved.max() > KEPT_M:
             return self._reject("the object slips")
         both = hand_overlap(self._solid, self._model, self._shape, pose, (closed.rot, closed.pos))
-        quality = GraspQuality(
-            both.max_penetration_mm,
-            both.mean_penetration_mm,
-            both.volume_cm3,
-            both.contact_ratio,
-            both.fingers,
-            len(points),
-            space.epsilon,
-            space.volume,
-            1000 * float(moved[0]),
-            len(moved),
-        )
+        quality = quality_of(both, len(points), space, float(moved[0]), len(moved))
         return Found(closed.pos, closed.rot, pose, closed.angles, closed.grip, quality)
 
     def _draw(self) -> tuple[FloatArray, FloatArray] | None:

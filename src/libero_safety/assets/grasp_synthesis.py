@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libero_safety.assets.asset import Asset, Quat
-from libero_safety.assets.grasp_quality import hand_overlap, spread, wrench_space
+from libero_safety.assets.grasp_quality import hand_overlap, quality_of, spread, wrench_space
 from libero_safety.assets.grasp_search import Found, GraspSearch
 from libero_safety.assets.grasp_sim import KEPT_M, HandSim
 from libero_safety.assets.grasps import Grasp, GraspError, GraspQuality
@@ -114,18 +114,7 @@ def measure(asset: Asset, grasp: Grasp) -> GraspQuality:
     space = wrench_space(points[some], normals[some], solid.centre_of_mass)
     moved = sim.displacements(held, 6 if grasp.style == "power" else 1)
     both = hand_overlap(solid, model, grasp.shape, grasp.pose, grasp.place)
-    return GraspQuality(
-        both.max_penetration_mm,
-        both.mean_penetration_mm,
-        both.volume_cm3,
-        both.contact_ratio,
-        both.fingers,
-        len(points),
-        space.epsilon,
-        space.volume,
-        1000 * float(moved[0]),
-        int((moved <= KEPT_M).sum()),
-    )
+    return quality_of(both, len(points), space, float(moved[0]), int((moved <= KEPT_M).sum()))
 
 
 def _grasp(thing: str, kept: _Kept) -> Grasp:
