@@ -102,10 +102,10 @@ class Course:
         """
         found: Planned | Failure = self._plan(situation, passed)
         moving = float(np.linalg.norm(situation.velocity[:3])) > STILL_M_S
-        for _ in range(1, self._tries):
+        for attempt in range(1, self._tries):
             if isinstance(found, Planned) or passed or moving or not self._redraw():
                 break
-            found = self._plan(situation, passed)
+            found = self._plan(situation, passed, attempt)
         if isinstance(found, Failure) and found.reason == "path_blocked_by_moving_hazard":
             return self._aside(situation) or found
         return found
@@ -125,26 +125,26 @@ class Course:
                 return Planned(stage, route, aside=True)
         return None
 
-    def _plan(self, situation: Situation, passed: int) -> Planned | Failure:
+    def _plan(self, situation: Situation, passed: int, attempt: int = 0) -> Planned | Failure:
         stages = self.stages[self.index :]
         stage = stages[0].rest(passed)
         thing = stage.takes or stage.holds
         try:
             if stage.holds is None and not passed:
                 self._turn = choose_turn(situation, stages, _blocked)
-            layout, follow = self._lay_out(situation, stage)
+            layout, follow = self._lay_out(situation, stage, attempt)
             resting = situation.resting(thing) if thing is not None else ()
             route = self._router.route(situation, stage, layout, follow, resting)
         except SceneError as error:
             return Failure("bad_keypose", stage.name, str(error))
         return route if isinstance(route, Failure) else Planned(stage, route)
 
-    def _lay_out(self, situation: Situation, stage: Stage) -> tuple[Layout, Follow]:
+    def _lay_out(self, situation: Situation, stage: Stage, attempt: int) -> tuple[Layout, Follow]:
         now_s, hazards = situation.time_s, situation.scene.hazards
-        layout = lay_out(situation, stage, self._turn, now_s)
+        layout = lay_out(situation, stage, self._turn, now_s, _blocked, attempt)
         follow = follow_of(hazards, stage, self._riding, now_s, now_s + _duration_s(situation, layout))
         if follow.hazard is not None:
-            layout = lay_out(situation, stage, self._turn, follow.ref_s)
+            layout = lay_out(situation, stage, self._turn, follow.ref_s, _blocked, attempt)
         return layout, follow
 
     def _redraw(self) -> bool:

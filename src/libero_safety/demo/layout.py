@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from libero_safety.demo.situation import Situation
@@ -35,10 +35,12 @@ class Layout:
     Attributes:
         poses: of the grip site, one per keypose.
         joints: (7,) natural joints there; None where there are none.
+        problems: how many of the poses are out of reach or not free.
     """
 
     poses: tuple[PoseArrays, ...]
     joints: tuple[FloatArray | None, ...]
+    problems: int = 0
 
     @property
     def unreachable(self) -> int | None:
@@ -50,23 +52,49 @@ Blocked: TypeAlias = Callable[[Situation, Stage, Layout], int]
 """Tells how many of the keyposes of a stage that are within reach are not free."""
 
 
-def lay_out(situation: Situation, stage: Stage, turn: FloatArray, arrive_s: float) -> Layout:
+def lay_out(
+    situation: Situation, stage: Stage, turn: FloatArray, arrive_s: float, blocked: Blocked, attempt: int = 0
+) -> Layout:
     """Return the grip poses of a stage.
+
+    Where a held thing may arrive turned in several ways, it is the least turn with which all poses are within reach
+    and free, or else one with the fewest that are not.
 
     Args:
         situation: how things are where the stage begins.
         stage: whose keyposes to lay out.
         turn: (3, 3) the turn of the gripper about its own z axis, of those that do as well, see `choose_turn`.
         arrive_s: when frames that move by themselves are looked at, seconds since the episode began.
+        blocked: tells how many keyposes of a stage are not free.
+        attempt: how many attempts failed; the next begins with another turn.
 
     Raises:
         SceneError: a keypose names something that the scene lacks.
     """
+    held = [keypose for keypose in stage.keyposes if keypose.tool]
+    best: Layout | None = None
+    spins = _TURNS[held[0].symmetry if held else "none"]
+    first = attempt % len(spins)
+    for spin in (*spins[first:], *spins[:first]):
+        layout = _laid_out(situation, stage, turn, arrive_s, spin)
+        missed = sum(joints is None for joints in layout.joints)
+        layout = replace(layout, problems=missed + blocked(situation, stage, layout))
+        if best is None or layout.problems < best.problems:
+            best = layout
+        if not best.problems:
+            break
+    assert best is not None
+    return best
+
+
+def _laid_out(situation: Situation, stage: Stage, turn: FloatArray, arrive_s: float, spin: float) -> Layout:
+    """Return the grip poses of a stage, what is held turned by `spin` (rad) from where it is turned least."""
     tip, joints = situation.tip, situation.joints
     poses: list[PoseArrays] = []
     found: list[FloatArray | None] = []
     for keypose in stage.keyposes:
-        choices = _grip_poses(situation, stage, keypose, tip, turn, arrive_s)
+        choices = _grip_poses(situation, stage, keypose, tip, turn, arrive_s, spin)
+        spin = 0.0 if keypose.tool else spin
         tip, natural = _first_reachable(situation, choices, joints)
         poses.append(tip)
         found.append(natural)
@@ -119,8 +147,8 @@ def _problems(situation: Situation, stages: Sequence[Stage], turn: FloatArray, b
     """Return how many keyposes are out of reach or not free with a turn, until something is let go."""
     count = 0
     for stage in stages:
-        layout = lay_out(situation, stage, turn, situation.time_s)
-        count += sum(joints is None for joints in layout.joints) + blocked(situation, stage, layout)
+        layout = lay_out(situation, stage, turn, situation.time_s, blocked)
+        count += layout.problems
         end_stage(situation, stage, layout.joints[-1], situation.time_s)
         if stage.gives:
             break
@@ -144,7 +172,13 @@ def _equivalent(symmetry: Symmetry, rotation: FloatArray, now: FloatArray) -> li
 
 
 def _grip_poses(
-    situation: Situation, stage: Stage, keypose: Keypose, tip: PoseArrays, turn: FloatArray, arrive_s: float
+    situation: Situation,
+    stage: Stage,
+    keypose: Keypose,
+    tip: PoseArrays,
+    turn: FloatArray,
+    arrive_s: float,
+    spin: float,
 ) -> list[PoseArrays]:
     """Return the grip poses that a keypose stands for, the most wanted first; the motion comes from `tip`."""
     if keypose.frame == GRIPPER:
@@ -154,7 +188,7 @@ def _grip_poses(
         return [(pos, rotation @ turn)]
     in_grip = held_in_grip(situation.tip, situation.frame(keypose.tool))
     rotations = _equivalent(keypose.symmetry, rotation, tip[1] @ in_grip[1])
-    return [grip_for((pos, other), in_grip) for other in rotations]
+    return [grip_for((pos, other @ about_z(spin)), in_grip) for other in rotations]
 
 
 def _first_reachable(

@@ -70,7 +70,9 @@ def kept_apart(scenario: Scenario, holds: str | None) -> list[Apart]:
     return found
 
 
-def allowances(scene: Scene, stage: Stage, segment: int, care: Care, resting: Sequence[str]) -> list[Allow]:
+def allowances(
+    scene: Scene, stage: Stage, segment: int, care: Care, resting: Sequence[str], *, approaching: bool = False
+) -> list[Allow]:
     """Return the bounds for the motion to one keypose of a stage; later ones go before earlier ones.
 
     What a rule protects is kept further away than the rule asks. What the keypose's verb, or leaving the
@@ -82,6 +84,7 @@ def allowances(scene: Scene, stage: Stage, segment: int, care: Care, resting: Se
         segment: which of its keyposes the motion leads to.
         care: how much further, and how near the fingers come to what they take.
         resting: entities that the thing to be grasped, or held, stands on or leans at where the stage begins.
+        approaching: whether what is held is still on its way to what it will touch, and must not graze it.
     """
     apart = kept_apart(scene.scenario, stage.holds)
     touched = list(_touched(stage, segment, resting))
@@ -102,6 +105,7 @@ def allowances(scene: Scene, stage: Stage, segment: int, care: Care, resting: Se
         # A door that is pushed shut takes along what was put behind it.
         touched += [("robot.gripper", stage.leaves)] if stage.leaves is not None else []
     held_m = PRESSES_M if stage.keyposes[segment].verb in PRESSING_VERBS else TOUCH_M
+    held_m = 0.0 if approaching else held_m
     bounds += [Allow(mover, other, held_m if mover == "held" else near_m) for mover, other in touched]
     for rule in apart:
         if rule.firmly and any(_about(rule, *pair) for pair in touched):

@@ -1,8 +1,9 @@
 """The way of one stage: free of everything at the time at which the robot gets there, and smooth."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ SLOW_LIMITS = TipLimits(speed_m_s=0.12, turn_rad_s=0.6)
 """Where something has to give way."""
 POUR_LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.5)
 """Where something tips in the gripper: quickly, before it slips."""
+GRAZE_M = 0.012
+"""Until the tip is this near to where the held thing is set down, that thing touches nothing."""
 WAIT_S = 8.0
 """How long the robot waits for a moving hazard at most."""
 WAIT_STEP_S = 0.2
@@ -35,6 +38,14 @@ SHORT_WAIT_S = 1.0
 STAY_S, LONG_STAY_S = 1.0, 8.0
 """For how long the robot must be able to stay where a stage ends: what its gripper needs to act, and what is better."""
 STAY_STEP_S = 0.1
+
+
+class WorldOf(Protocol):
+    """What may not be touched on the way to each keypose of a stage; see `Worlds.still`."""
+
+    def __call__(self, segment: int, approaching: bool = False) -> World:
+        """Return the world on the way to a keypose."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +182,7 @@ class _Search:
         safe = self._departing(around, 0.0, LONG_STAY_S) if isinstance(around, Route) else around
         return safe if isinstance(safe, Route) else self._departing(direct, WAIT_S, safe_s)
 
-    def _timed(self, world: Callable[[int], World]) -> Route | Failure:
+    def _timed(self, world: WorldOf) -> Route | Failure:
         """Find a way through worlds, one per keypose, and the smooth motion along it."""
         situation, stage = self._situation, self._stage
         segments = self._segmenter.segments(situation, stage, self._layout, world)
@@ -190,18 +201,27 @@ class _Search:
             failure = self._untimed(motion, path, world)
         return failure
 
-    def _smooth(self, path: "_Path", world: Callable[[int], World]) -> TipMotion | TimingFailed:
+    def _smooth(self, path: "_Path", world: WorldOf) -> TipMotion | TimingFailed:
         situation = self._situation
         arm, start = situation.arm, situation.joints
 
         def valid(joints: FloatArray, time_s: float) -> bool:
-            return time_s == 0.0 or world(path.owner(arm.fk(joints)[0])).free(joints)
+            if time_s == 0.0:
+                return True
+            pos = arm.fk(joints)[0]
+            index = path.owner(pos)
+            far = float(np.linalg.norm(pos - self._layout.poses[index][0])) > GRAZE_M
+            return world(index, far and self._sets_down(index)).free(joints)
 
         pours = any(keypose.verb == "pour" for keypose in self._stage.keyposes)
         limits = SLOW_LIMITS if self._stage.slow else POUR_LIMITS if pours else LIMITS
         return time_path(arm, path.tip, start, valid=valid, limits=limits, velocity=situation.velocity)
 
-    def _untimed(self, failed: TimingFailed, path: "_Path", world: Callable[[int], World]) -> Failure:
+    def _sets_down(self, index: int) -> bool:
+        """Whether the motion to a keypose ends where what is held touches something that it did not before."""
+        return index > 0 and self._stage.holds is not None and self._stage.keyposes[index].verb == "place"
+
+    def _untimed(self, failed: TimingFailed, path: "_Path", world: WorldOf) -> Failure:
         detail = f"{failed.reason}: {failed.detail}"
         if failed.joints is not None:
             joints = np.array(failed.joints)

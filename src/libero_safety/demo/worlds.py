@@ -38,40 +38,45 @@ class Worlds:
         peak = max((h.law.peak_speed_m_s for h in hazards), default=0.0)
         step_s = SWEEP_M / peak if peak else SWEEP_S
         self._times = [float(t) for t in situation.time_s + np.arange(0.0, SWEEP_S, max(step_s, 0.1))]
-        self._made: dict[tuple[int, str], World] = {}
+        self._made: dict[tuple[int, str, bool], World] = {}
 
-    def still(self, segment: int) -> World:
-        """Return the world on the way to a keypose, without what moves; what is followed stands as it is met."""
+    def still(self, segment: int, approaching: bool = False) -> World:
+        """Return the world on the way to a keypose, without what moves; what is followed stands as it is met.
+
+        Args:
+            segment: which keypose of the stage.
+            approaching: whether what is held must not graze yet what it will touch there.
+        """
         followed = self._follow.hazard.entity if self._follow.hazard is not None else None
         ignored = [name for name in self.moving if name != followed]
-        key = (segment, "still")
+        key = (segment, "still", approaching)
         if key not in self._made:
             met = segment >= self._follow.first
-            self._made[key] = self._make(segment, ignored).at(
+            self._made[key] = self._make(segment, ignored, approaching).at(
                 self._follow.ref_s if met else self._situation.time_s
             )
         return self._made[key]
 
-    def swept(self, segment: int) -> World:
-        """Return the world on the way to a keypose, what moves being everywhere that it comes to."""
-        key = (segment, "swept")
+    def swept(self, segment: int, approaching: bool = False) -> World:
+        """Return the world on the way to a keypose, what moves being everywhere that it comes to; see `still`."""
+        key = (segment, "swept", approaching)
         if key not in self._made:
-            self._made[key] = self._timed(segment).at(self._times)
+            self._made[key] = self._timed(segment, approaching).at(self._times)
         return self._made[key]
 
     def at(self, segment: int, time_s: float) -> World:
         """Return the world on the way to a keypose at a time."""
         return self._timed(segment).at(time_s)
 
-    def _timed(self, segment: int) -> World:
-        key = (segment, "timed")
+    def _timed(self, segment: int, approaching: bool = False) -> World:
+        key = (segment, "timed", approaching)
         if key not in self._made:
-            self._made[key] = self._make(segment, [])
+            self._made[key] = self._make(segment, [], approaching)
         return self._made[key]
 
-    def _make(self, segment: int, ignored: Sequence[str]) -> World:
+    def _make(self, segment: int, ignored: Sequence[str], approaching: bool) -> World:
         situation, stage = self._situation, self._stage
-        allow = allowances(situation.scene, stage, segment, self.care, self._resting)
+        allow = allowances(situation.scene, stage, segment, self.care, self._resting, approaching=approaching)
         movers = ["robot"] if stage.holds is None else ["robot", "held"]
         contents = situation.contents
         allow += [Allow(mover, name, _IGNORED_M) for name in (*ignored, *contents) for mover in movers]
