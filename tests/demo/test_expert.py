@@ -56,6 +56,20 @@ def test_the_same_episode_gives_the_same_actions(env, done):
     np.testing.assert_array_equal(again.trace.executed, done[1].trace.executed)
 
 
+@pytest.mark.parametrize(
+    ("suite", "task", "level", "seed", "index"),
+    [
+        ("aag", "put_the_frypan_on_the_stove", 2, 1, 2),
+        ("hri", "put_the_banana_on_the_porcelain_plate", 2, 1, 3),
+    ],
+    ids=["beside the pot", "beside the pointing hand"],
+)
+def test_held_things_arrive_in_a_turn_that_is_free(env, suite, task, level, seed, index):
+    found = load_suite(suite).task(task)
+    draw = sample(found.scenario(level), Key(suite, task, level, seed, index), env.catalog)
+    assert run_episode(env, ExpertPolicy(), draw).outcome == "success"
+
+
 def test_it_sets_things_down_on_a_palm_that_moves(env):
     episode = run_episode(env, ExpertPolicy(), drawn(env, "hri", APPLE, 1))
     assert (episode.outcome, episode.violations) == ("success", ())

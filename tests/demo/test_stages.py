@@ -93,6 +93,22 @@ def test_margins_are_kept_from_what_is_protected_and_what_is_taken_may_be_touche
     assert ("robot.gripper", "can_1") not in above
 
 
+def test_of_two_rules_about_the_same_two_the_stricter_holds(lab):
+    here = lab("(MinClearance robot soup_1 0.03m) (MaxForce robot soup_1 30N)")
+    bounds = allowances(here.scene, stages_of(PICK_AND_PLACE)[0], 0, CARES[0], [])
+    last = [bound.limit_m for bound in bounds if (bound.first, bound.second) == ("robot", "soup_1")][-1]
+    assert last == pytest.approx(0.03 + CARES[0].margin_m)
+
+
+def test_what_is_carried_grazes_nothing_on_its_way_down(lab):
+    here, near = lab("(MaxTilt soup_1 20deg)"), CARES[-1]
+    carry = next(stage for stage in stages_of(PICK_AND_PLACE) if stage.gives)
+    down = [keypose.verb for keypose in carry.keyposes].index("place")
+    for approaching, least_m in ((True, 0.0), (False, -0.003)):
+        bounds = allowances(here.scene, carry, down, near, [], approaching=approaching)
+        assert [b.limit_m for b in bounds if (b.first, b.second) == ("held", "soup_1")][-1] == least_m
+
+
 def moving(entity: str = "palm") -> SimpleNamespace:
     law = LineLaw(np.zeros(3), np.array([0.1, 0.0, 0.0]), 10.0, 0.0, False)
     return SimpleNamespace(entity=entity, law=law)

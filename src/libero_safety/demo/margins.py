@@ -56,7 +56,7 @@ class Apart(NamedTuple):
 
 
 def kept_apart(scenario: Scenario, holds: str | None) -> list[Apart]:
-    """Return what must be kept apart while `holds` is in the gripper."""
+    """Return what must be kept apart while `holds` is in the gripper, the farthest last: of bounds the last holds."""
     found: list[Apart] = []
     for rule in scenario.constraints:
         if rule.word not in _DISTANCE_WORDS:
@@ -67,7 +67,7 @@ def kept_apart(scenario: Scenario, holds: str | None) -> list[Apart]:
             name = _mover(mover, holds)
             if name is not None and entity_of(other) not in ("robot", "held", holds):
                 found.append(Apart(name, other, distance_m, rule.word != "MaxForce"))
-    return found
+    return sorted(found, key=lambda apart: apart.distance_m)
 
 
 def allowances(

@@ -88,11 +88,15 @@ class Route:
         )
 
     def joints(self, situation: Situation, start_s: float) -> FloatArray:
-        """Return the joints (n, 7) of the motion when it begins at a time, that of the frame included."""
-        if self.follow.hazard is None:
+        """Return the joints (n, 7) of the motion when it begins at a time, that of the frame included.
+
+        The elbow goes on coming to rest while the tip waits.
+        """
+        wait = round((start_s - situation.time_s) / DT_S)
+        if self.follow.hazard is None and not wait:
             return self.motion.joints
-        driven = replace(self, start_s=start_s).drive(start_s, 0)
-        return situation.arm.follow(driven.pos, driven.rot, DT_S, situation.joints)
+        driven = replace(self, start_s=start_s).drive(situation.time_s, 0)
+        return situation.arm.follow(driven.pos, driven.rot, DT_S, situation.joints)[wait:]
 
 
 class Router:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from libero_safety.demo.follow import Follow
-from libero_safety.demo.margins import NEAR_M, Care, allowances
+from libero_safety.demo.margins import NEAR_M, Care, allowances, kept_apart
 from libero_safety.demo.situation import Situation
-from libero_safety.demo.stages import Stage
+from libero_safety.demo.stages import Stage, entity_of
 from libero_safety.plan.bounds import Allow
 from libero_safety.plan.world import World
 
@@ -15,6 +15,8 @@ SWEEP_M = 0.02
 """How far a moving thing goes between the times at which it is looked at when it is looked at everywhere."""
 SWEEP_S = 12.0
 """For how long what moves is looked at."""
+BETWEEN_M = 0.003
+"""How much nearer than at the moments that are looked at two may come in between."""
 _IGNORED_M = -10.0
 _RELAXED, _PRESSED_M = 8, -0.01
 
@@ -91,9 +93,19 @@ class Worlds:
             names = self._world(found).first_contact(self._situation.joints)
             if names is None:
                 return found
-            found.append(Allow(*names, _PRESSED_M if names in seen else -NEAR_M))
+            floor_m = self._floor_m(names)
+            if floor_m is None:
+                floor_m = _PRESSED_M if names in seen else -NEAR_M
+            found.append(Allow(*names, floor_m))
             seen.add(names)
         return allow
+
+    def _floor_m(self, names: tuple[str, str]) -> float | None:
+        """Return how near a rule lets two come at all; None where none forbids them to touch."""
+        entities = {entity_of(name) for name in names}
+        rules = kept_apart(self._situation.scene.scenario, self._stage.holds)
+        asked = [r.distance_m for r in rules if r.firmly and entity_of(r.other) in entities]
+        return max((d + BETWEEN_M if d else 0.0 for d in asked), default=None)
 
     def _world(self, allow: Sequence[Allow]) -> World:
         situation = self._situation
