@@ -125,6 +125,7 @@ def test_unknown_types_have_no_variants() -> None:
             default_catalog().split(name)
 
 
+@pytest.mark.slow
 def test_no_object_is_in_both_splits() -> None:
     catalog = Catalog()
     digests = {
