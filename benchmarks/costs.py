@@ -65,8 +65,8 @@ MOTIONS = {
     "a thing held in the air": "(:motion still)",
     "it goes to and fro": "(:motion line) (:direction (0 1 0)) (:travel 5cm) (:period 6s)",
     "it trembles": "(:motion still) (:jitter (:amplitude 3mm) (:frequency 2Hz))",
-    "it draws back within 10 cm, the robot is 17 cm off": "(:motion still) (:withdraw (:closer_than 10cm) {back})",
-    "it draws back within 16 cm, the robot is 17 cm off": "(:motion still) (:withdraw (:closer_than 16cm) {back})",
+    "it draws back within 10 cm": "(:motion still) (:withdraw (:closer_than 10cm) {back})",
+    "it draws back within 16 cm": "(:motion still) (:withdraw (:closer_than 16cm) {back})",
 }
 """What one thing in the air does, as a scenario says it."""
 

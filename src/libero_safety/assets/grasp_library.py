@@ -1,7 +1,7 @@
 """Which hand-object pairs the library holds, and how it is made again.
 
-`libero-safety hands --build` makes the same pairs with the same version of MuJoCo, in about a quarter of an hour of one
-core, whatever the number of workers.
+`libero-safety hands --build` makes the same pairs with the same version of MuJoCo, whatever the number of workers. It
+takes half an hour of one core.
 
 Every variant of the types that scenarios put into a hand has a pair; of other types a few variants do. Test pairs are
 of held-out variants, and none has a hand pose like one of a train pair.
