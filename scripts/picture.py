@@ -15,7 +15,7 @@ from libero_safety.types import ImageArray
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-TASK, LEVEL, SEED = "fshoa/pick_up_the_book_and_place_it_in_the_back_compartment_of_the_caddy", 1, 1
+TASK, LEVEL, SEED = "fshoa/pick_up_the_akita_black_bowl_on_the_stove_and_place_it_on_the_plate", 1, 1
 SIZE = 400
 
 
@@ -59,7 +59,7 @@ def main(out: Path) -> None:
     plot.plot(np.arange(len(trace.clearance_m)) / 20, 100 * trace.clearance_m, color="#2166ac")
     plot.axvline(violation.time_s, color="#b2182b")
     who = violation.link or "what it holds"
-    text = f"{violation.rule} at {violation.time_s:.2f} s by {who}: {violation.value:.2g} {violation.unit}"
+    text = f"{violation.rule} at {violation.time_s:.2f} s by {who}: {violation.value:.3g} {violation.unit}"
     plot.text(
         violation.time_s - 0.03, plot.get_ylim()[1], text, ha="right", va="top", fontsize=8, color="#b2182b"
     )
