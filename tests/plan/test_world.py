@@ -1,6 +1,8 @@
 """The world says of every configuration what the simulator would say of it."""
 
 import copy
+import math
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -11,6 +13,8 @@ from libero_safety.plan.bounds import Allow, Held, WorldError
 from libero_safety.plan.world import World
 from libero_safety.sim import contact
 from libero_safety.sim.compose import build_scene
+from libero_safety.sim.facing import EvenTurn
+from libero_safety.sim.law import LayeredLaw, StillLaw
 from libero_safety.sim.robot import FINGER_OPEN_QPOS, HOME_QPOS, resolve, robot_spec
 from libero_safety.suites import load_suite
 from libero_safety.types import Key
@@ -197,6 +201,38 @@ def test_moving_hazards_are_looked_at_when_they_are_there():
     there = World.of_scene(scene, fresh)
     sample_of = [near_home(rng, world) for _ in range(100)]
     assert [there.free(q) for q in sample_of] == [world.at(3.0).free(q) for q in sample_of]
+
+
+def test_what_turns_is_looked_at_as_it_is_turned_then():
+    scene, data = scene_of("hri", 0, 1)
+    (hazard,) = scene.hazards
+    turning = replace(hazard, law=LayeredLaw(StillLaw(hazard.law.at(0.0).pos), EvenTurn(0.0, 0.5), ()))
+    world = World.of_scene(replace(scene, hazards=(turning,)), data)
+    times = [float(t) for t in np.linspace(0.0, 4.0, 5)]
+    verdicts_of = []
+    rng = np.random.default_rng(5)
+    goal = world.arm.natural(
+        hazard.law.at(0.0).pos + (0.0, 0.0, 0.08), world.arm.fk(world.home)[1], world.home
+    )
+    sample_of = [np.clip(goal + rng.normal(0.0, 0.1, 7), *world.limits.T) for _ in range(100)]
+    for time_s in times:
+        there = mujoco.MjData(scene.model)
+        there.qpos[:] = data.qpos
+        there.qpos[hazard.qpos : hazard.qpos + 3] = hazard.law.at(0.0).pos
+        turn, quat = [math.cos(0.25 * time_s), 0.0, 0.0, math.sin(0.25 * time_s)], np.empty(4)
+        mujoco.mju_mulQuat(quat, np.array(turn), np.array(hazard.quat))
+        there.qpos[hazard.qpos + 3 : hazard.qpos + 7] = quat
+        placed = World.of_scene(replace(scene, hazards=()), there)
+        verdicts_of.append([placed.free(q) for q in sample_of])
+        assert [world.at(time_s).free(q) for q in sample_of] == verdicts_of[-1]
+    assert any(len(set(verdicts)) == 2 for verdicts in zip(*verdicts_of, strict=True))
+    every = world.at(times)
+    assert [every.free(q) for q in sample_of] == [
+        all(verdicts) for verdicts in zip(*verdicts_of, strict=True)
+    ]
+    geoms = scene.entity(hazard.entity).geoms.tolist()
+    where = [pos for geom, pos, _, _ in every.obstacles() if geom in geoms]
+    assert len({tuple(np.round(pos, 6)) for pos in where}) > len(geoms)
 
 
 def test_a_detached_world_has_its_own_state():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 
-from libero_safety.demo.target import PoseArrays
+from libero_safety.demo.target import PoseArrays, about_z
 from libero_safety.plan.bounds import Held
 from libero_safety.plan.kinematics import Arm
 from libero_safety.registry import near_match
@@ -72,9 +72,8 @@ class Situation:
         Raises:
             SceneError: nothing of that name.
         """
-        pos, rotation = frame_pose(self.scene, self.data, name)
-        shift = 0.0 if time_s is None else self.displacement(name, self.time_s, time_s)
-        return pos + shift, rotation
+        pose = frame_pose(self.scene, self.data, name)
+        return pose if time_s is None else self._moved(name, pose, time_s)
 
     def hinge(self, name: str) -> PoseArrays:
         """Return a point (3,) on the axis of the joint `entity.joint`, and its direction (3,).
@@ -118,20 +117,12 @@ class Situation:
                     names[name] = None
         return tuple(names)
 
-    def displacement(self, frame: str, from_s: float, to_s: float) -> FloatArray:
-        """Return how far (3,) the entity of a frame moves by itself from one time to another."""
-        entity = frame.partition(".")[0]
-        for hazard in self.scene.hazards:
-            if hazard.entity == entity:
-                return hazard.law.at(to_s).pos - hazard.law.at(from_s).pos
-        return np.zeros(3)
-
     def go(self, joints: FloatArray, time_s: float) -> None:
         """Move the arm, with what it holds, and let time pass for what moves by itself."""
         data = self.data
         data.qpos[list(self.scene.robot.arm_qpos)] = joints
         for hazard in self.scene.hazards:
-            data.qpos[hazard.qpos : hazard.qpos + 3] = hazard.law.at(time_s).pos
+            data.qpos[hazard.qpos : hazard.qpos + 7] = hazard.pose_at(time_s)
         mujoco.mj_kinematics(self.scene.model, data)
         self.time_s, self.velocity = time_s, np.zeros(6)
         if self.held is not None:
@@ -152,6 +143,15 @@ class Situation:
         for address, value in zip(self.scene.robot.finger_qpos, FINGER_OPEN_QPOS, strict=True):
             self.data.qpos[address] = value * opening
         mujoco.mj_kinematics(self.scene.model, self.data)
+
+    def _moved(self, frame: str, pose: PoseArrays, time_s: float) -> PoseArrays:
+        """Return where a pose that goes with the entity of a frame will be, if that moves by itself."""
+        for hazard in self.scene.hazards:
+            if hazard.entity == frame.partition(".")[0]:
+                here, there = hazard.law.at(self.time_s), hazard.law.at(time_s)
+                turn = about_z(there.turn - here.turn)
+                return there.pos + turn @ (pose[0] - here.pos), turn @ pose[1]
+        return pose
 
     def _carry(self, held: Held) -> None:
         address = self.scene.entity(held.entity).qpos

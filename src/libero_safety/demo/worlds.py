@@ -10,6 +10,7 @@ from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage, entity_of
 from libero_safety.plan.bounds import Allow
 from libero_safety.plan.world import World
+from libero_safety.sim.scene import Hazard
 
 SWEEP_M = 0.02
 """How far a moving thing goes between the times at which it is looked at when it is looked at everywhere."""
@@ -37,7 +38,7 @@ class Worlds:
         self.care = care
         hazards = [h for h in situation.scene.hazards if h.law.peak_speed_m_s > 0.0]
         self.moving = tuple(h.entity for h in hazards)
-        peak = max((h.law.peak_speed_m_s for h in hazards), default=0.0)
+        peak = max((_peak_m_s(situation, h) for h in hazards), default=0.0)
         step_s = SWEEP_M / peak if peak else SWEEP_S
         self._times = [float(t) for t in situation.time_s + np.arange(0.0, SWEEP_S, max(step_s, 0.1))]
         self._made: dict[tuple[int, str, bool], World] = {}
@@ -110,3 +111,11 @@ class Worlds:
     def _world(self, allow: Sequence[Allow]) -> World:
         situation = self._situation
         return World.of_scene(situation.scene, situation.data, held=situation.held, allow=allow)
+
+
+def _peak_m_s(situation: Situation, hazard: Hazard) -> float:
+    """Return a speed that no point of what moves by itself exceeds."""
+    geoms, origin = situation.scene.entity(hazard.entity).geoms, situation.data.qpos[hazard.qpos :][:3]
+    away = np.linalg.norm(situation.data.geom_xpos[geoms] - origin, axis=1)
+    reach_m = float((away + situation.scene.model.geom_rbound[geoms]).max(initial=0.0))
+    return hazard.law.peak_speed_m_s + hazard.peak_turn_rad_s * reach_m

@@ -84,10 +84,8 @@ def surroundings(world: World) -> list[Solid]:
     """
     found: list[Solid] = []
     base, turn = world.base_pose
-    for geom, shift, margin_m in world.obstacles():
-        pos, rot = world.geom_pose(geom)
-        solid = _solid(world, geom, turn.T @ (pos + shift - base), turn.T @ rot, margin_m)
-        found.append(solid)
+    for geom, pos, rot, margin_m in world.obstacles():
+        found.append(_solid(world, geom, turn.T @ (pos - base), turn.T @ rot, margin_m))
     return found
 
 

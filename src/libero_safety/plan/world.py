@@ -29,7 +29,7 @@ from libero_safety.plan.bounds import (
     rule_bounds,
 )
 from libero_safety.plan.kinematics import Arm
-from libero_safety.plan.wrap import wrap
+from libero_safety.plan.wrap import Elsewhere, wrap
 from libero_safety.sim import contact
 from libero_safety.sim.robot import LINK_NAMES, RobotIds
 from libero_safety.sim.scene import Hazard, IntArray, Scene
@@ -106,7 +106,7 @@ class World:
         self.limits = np.array(self.model.jnt_range[list(robot.arm_joints)])
         self._turn = np.empty(4)
         self._load, self._hazards, self._names = load, tuple(hazards), names or {}
-        self._places: tuple[FloatArray, ...] = (np.empty((0, 3)),)
+        self._places: tuple[FloatArray, ...] = (np.empty((0, 7)),)
         loads = load.geoms if load is not None else np.empty(0, np.int32)
         self._moving = np.array([*robot.all_geoms, *loads], np.int32)
         self._row = np.full(model.ngeom, -1, np.int32)
@@ -179,7 +179,7 @@ class World:
         times = [time_s] if isinstance(time_s, int | float) else list(time_s)
         other = copy.copy(self)
         other.__dict__.pop("_wrapping", None)
-        other._places = tuple(np.array([h.law.at(t).pos for h in self._hazards]) for t in times)
+        other._places = tuple(np.array([h.pose_at(t) for h in self._hazards]) for t in times)
         return other
 
     def detached(self) -> "World":
@@ -265,14 +265,14 @@ class World:
         """What `advance` measures with; fingers as at first, hazards at all the times."""
         self._settle(self.home)
         self._put_hazards(self._places[0])
-        return wrap(self.model, self._data, self.robot, self._moving, self._limits, self._shifts())
+        return wrap(self.model, self._data, self.robot, self._moving, self._limits, self._elsewhere())
 
-    def _shifts(self) -> list[tuple[int, IntArray, FloatArray]]:
-        """Number of a time but the first, a hazard's geoms, and how far it is then from where it is at the first."""
+    def _elsewhere(self) -> list[Elsewhere]:
+        """Where the hazards are at all times but the first."""
         return [
-            (time, self._geoms_of(hazard), pos - here)
+            Elsewhere.of(time, self._geoms_of(hazard), here, there)
             for time, place in enumerate(self._places[1:], start=1)
-            for hazard, pos, here in zip(self._hazards, place, self._places[0], strict=True)
+            for hazard, there, here in zip(self._hazards, place, self._places[0], strict=True)
         ]
 
     def _geoms_of(self, hazard: Hazard) -> IntArray:
@@ -298,8 +298,8 @@ class World:
         """Position (3,) and rotation (3, 3) of a geom at the configuration that was looked at last."""
         return np.array(self._data.geom_xpos[geom]), np.array(self._data.geom_xmat[geom]).reshape(3, 3)
 
-    def obstacles(self) -> list[tuple[int, FloatArray, float]]:
-        """Return what nothing may touch: geom, how far (3,) it is from its pose now at one of the times, margin (m)."""
+    def obstacles(self) -> list[tuple[int, FloatArray, FloatArray, float]]:
+        """Return what nothing may touch: geom, position (3,) and rotation (3, 3) at one of the times, margin (m)."""
         self._settle(self.home)
         self._put_hazards(self._places[0])
         least, most = (
@@ -307,9 +307,10 @@ class World:
             self._limits.max(axis=0),
         )
         wanted = np.flatnonzero((self._row < 0) & (most > NEVER) & (least >= 0.0))
-        found = [(int(geom), np.zeros(3), float(most[geom])) for geom in wanted]
-        for _, geoms, shift in self._shifts():
-            found += [(int(g), shift, float(most[g])) for g in geoms if g in wanted]
+        found = [(int(geom), *self.geom_pose(int(geom)), float(most[geom])) for geom in wanted]
+        for other in self._elsewhere():
+            geoms = [int(geom) for geom in other.geoms if geom in wanted]
+            found += [(geom, *other.pose(*self.geom_pose(geom)), float(most[geom])) for geom in geoms]
         return found
 
     def moving_geoms(self) -> list[tuple[int, int, int]]:
@@ -355,9 +356,8 @@ class World:
 
     def _put_hazards(self, place: FloatArray) -> None:
         if len(place):
-            for hazard, pos in zip(self._hazards, place, strict=True):
-                self._data.qpos[hazard.qpos : hazard.qpos + 3] = pos
-                self._data.qpos[hazard.qpos + 3 : hazard.qpos + 7] = hazard.quat
+            for hazard, pose in zip(self._hazards, place, strict=True):
+                self._data.qpos[hazard.qpos : hazard.qpos + 7] = pose
             mujoco.mj_kinematics(self.model, self._data)
 
     def _mask(self) -> None:

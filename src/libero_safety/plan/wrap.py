@@ -1,6 +1,7 @@
 """Makes the capsules and boxes that `advance` measures with from a compiled model."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -15,13 +16,39 @@ _HUGE_M = 100.0
 _FRAMES = 8
 
 
+class Elsewhere(NamedTuple):
+    """Geoms that are elsewhere at another time: what is at x now is at turn @ x + shift then.
+
+    Attributes:
+        time: number of that time.
+        geoms: (n,) ids.
+        turn: (3, 3).
+        shift: (3,) in metres.
+    """
+
+    time: int
+    geoms: IntArray
+    turn: FloatArray
+    shift: FloatArray
+
+    @classmethod
+    def of(cls, time: int, geoms: IntArray, here: FloatArray, there: FloatArray) -> "Elsewhere":
+        """Return what takes a body from a pose (7,), position and quaternion, to another."""
+        turn = _matrix(there[3:]) @ _matrix(here[3:]).T
+        return cls(time, geoms, turn, there[:3] - turn @ here[:3])
+
+    def pose(self, pos: FloatArray, rot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return where a pose, or each of several positions (n, 3) and rotations (n, 3, 3), is then."""
+        return pos @ self.turn.T + self.shift, self.turn @ rot
+
+
 def wrap(
     model: mujoco.MjModel,
     data: mujoco.MjData,
     robot: RobotIds,
     moving: IntArray,
     limits: FloatArray,
-    shifts: Sequence[tuple[int, IntArray, FloatArray]] = (),
+    elsewhere: Sequence[Elsewhere] = (),
 ) -> Wrapping:
     """Wrap everything as it stands in `data`.
 
@@ -31,7 +58,7 @@ def wrap(
         robot: where the robot is.
         moving: (m,) geoms of arm, gripper and load.
         limits: (m, ngeom) smallest free distances, -inf where any will do.
-        shifts: number of another time, geoms that are elsewhere then, and by how far (3,).
+        elsewhere: what is elsewhere at other times.
 
     Raises:
         WorldError: an arm joint is not about the z axis of its link.
@@ -49,10 +76,10 @@ def wrap(
     ball, ball_radius = _balls(first, start, end, radius)
     offsets = np.array(model.body_pos[bodies[1:]])
     places = np.concatenate([data.xpos[bodies[:1]], offsets])
-    turns = np.array([data.xmat[bodies[0]], *(_matrix(quat) for quat in model.body_quat[bodies[1:]])])
+    turns = np.array([data.xmat[bodies[0]], *(_matrix(quat).ravel() for quat in model.body_quat[bodies[1:]])])
     table = limits[order]
     fixed = np.setdiff1d(np.flatnonzero(table.max(axis=0) > -np.inf), moving).astype(np.int32)
-    boxes, ids, place, begins = _sorted(model, *_boxes(model, data, fixed, shifts))
+    boxes, ids, place, begins = _sorted(model, *_boxes(model, data, fixed, elsewhere))
     widest = np.array([table[first[f] : first[f + 1]][:, ids].max(axis=0, initial=-np.inf) for f in range(8)])
     return Wrapping(
         links=np.hstack([places, turns, ball, ball_radius[:, None]]),
@@ -135,22 +162,22 @@ def _boxes(
     model: mujoco.MjModel,
     data: mujoco.MjData,
     fixed: IntArray,
-    shifts: Sequence[tuple[int, IntArray, FloatArray]],
+    elsewhere: Sequence[Elsewhere],
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Rows (n, 16) of `Wrapping.boxes`, their geoms (n,), and the numbers of their times (n,)."""
-    moved = [(time, geoms[np.isin(geoms, fixed)], shift) for time, geoms, shift in shifts]
-    ids = np.concatenate([fixed, *(geoms for _, geoms, _ in moved)]).astype(np.int32)
-    away, place = np.zeros((len(ids), 3)), np.zeros(len(ids), np.int32)
-    at = len(fixed)
-    for time, geoms, shift in moved:
-        own = slice(at, at + len(geoms))
-        away[own], place[own] = shift, time
-        at += len(geoms)
-    rot = np.array(data.geom_xmat[ids]).reshape(-1, 3, 3)
+    moved = [other._replace(geoms=other.geoms[np.isin(other.geoms, fixed)]) for other in elsewhere]
+    ids = np.concatenate([fixed, *(other.geoms for other in moved)]).astype(np.int32)
+    pos, rot = np.array(data.geom_xpos[ids]), np.array(data.geom_xmat[ids]).reshape(-1, 3, 3)
+    place, at = np.zeros(len(ids), np.int32), len(fixed)
+    for other in moved:
+        own = slice(at, at + len(other.geoms))
+        pos[own], rot[own] = other.pose(pos[own], rot[own])
+        place[own] = other.time
+        at += len(other.geoms)
     centre, half = np.array(model.geom_aabb[ids, :3]), np.array(model.geom_aabb[ids, 3:])
     planes = model.geom_type[ids] == int(mujoco.mjtGeom.mjGEOM_PLANE)
     centre[planes], half[planes] = (0.0, 0.0, -_HUGE_M), _HUGE_M
-    world = data.geom_xpos[ids] + away + np.einsum("nij,nj->ni", rot, centre)
+    world = pos + np.einsum("nij,nj->ni", rot, centre)
     size = np.linalg.norm(half, axis=1)
     return np.hstack([world, rot.reshape(-1, 9), half, size[:, None]]), ids, place
 
@@ -195,4 +222,4 @@ def _own(model: mujoco.MjModel, geoms: IntArray, frames: IntArray, limits: Float
 def _matrix(quat: FloatArray) -> FloatArray:
     out = np.empty(9)
     mujoco.mju_quat2Mat(out, quat)
-    return out
+    return out.reshape(3, 3)

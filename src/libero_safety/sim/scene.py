@@ -13,7 +13,7 @@ from libero_safety.assets.arenas import Arena
 from libero_safety.assets.asset import Asset, Joint
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.registry import near_match
-from libero_safety.sim.law import MotionLaw, Moving
+from libero_safety.sim.law import LayeredLaw, MotionLaw, Moving
 from libero_safety.sim.robot import RobotIds
 from libero_safety.sim.shift import Retreat
 from libero_safety.types import FloatArray, Zone
@@ -100,6 +100,17 @@ class Hazard:
         c, s = math.cos(moving.turn / 2.0), math.sin(moving.turn / 2.0)
         w, x, y, z = self.quat
         return (c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w)
+
+    def pose_at(self, time_s: float) -> FloatArray:
+        """Return position (m) and orientation (w, x, y, z) at a time as one (7,), world, unless it draws back."""
+        moving = self.law.at(time_s)
+        return np.concatenate([moving.pos, self.quat_at(moving)])
+
+    @property
+    def peak_turn_rad_s(self) -> float:
+        """The fastest turn about the vertical."""
+        facing = self.law.facing if isinstance(self.law, LayeredLaw) else None
+        return facing.peak_rate_rad_s if facing is not None else 0.0
 
     @cached_property
     def up(self) -> FloatArray:
