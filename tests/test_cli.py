@@ -160,12 +160,10 @@ def test_a_broken_gl_setting_is_explained():
     assert "Traceback" not in done.stderr
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+def test_a_folder_that_cannot_be_written_is_named(capsys, tmp_path):
     (tmp_path / "file").write_text("")
-    done = libero("eval", "--suite", "tsa", "--policy", "noop", "--out", str(tmp_path / "file" / "run"))
-    assert done.returncode == 2
-    assert str(tmp_path / "file") in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main(["eval", "--suite", "tsa", "--policy", "noop", "--out", str(tmp_path / "file" / "run")]) == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err
 
 
 def test_selftest_prints_every_check(capsys):
@@ -175,8 +173,15 @@ def test_selftest_prints_every_check(capsys):
     assert "all checks passed" in out
 
 
-def test_help_of_every_verb_names_its_options():
-    for verb in ("list", "check", "view", "eval", "report", "replay", "selftest", "doctor"):
-        done = libero(verb, "--help")
-        assert done.returncode == 0
-        assert "usage" in done.stdout
+@pytest.mark.parametrize("verb", ["list", "check", "view", "eval", "report", "replay", "selftest", "doctor"])
+def test_help_of_every_verb_names_its_options(capsys, verb):
+    with pytest.raises(SystemExit) as left:
+        main([verb, "--help"])
+    assert left.value.code in (None, 0)
+    assert "usage" in capsys.readouterr().out
+
+
+def test_help_is_there_in_a_process_of_its_own():
+    done = libero("eval", "--help")
+    assert done.returncode == 0
+    assert "usage" in done.stdout

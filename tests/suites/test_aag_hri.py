@@ -21,6 +21,11 @@ from libero_safety.ubddl.spec import Choice
 TASKS = [task for suite in ("aag", "hri") for task in load_suite(suite).tasks]
 CASES = [(task, level) for task in TASKS for level in task.levels]
 IDS = [f"{task.suite}-{task.name[:24]}-L{level}" for task, level in CASES]
+# Every level and every task, but only the slow tests take each task at each level.
+SPREAD = [
+    pytest.param(task, level, id=name, marks=[] if TASKS.index(task) % 3 == level else pytest.mark.slow)
+    for (task, level), name in zip(CASES, IDS, strict=True)
+]
 INSTRUCTIONS = {
     "put_the_frypan_on_the_stove": "put the frypan on the stove",
     "pick_up_the_fork_and_place_it_on_the_right_of_the_plate": (
@@ -123,14 +128,16 @@ def turns(task: Task, level: int, thing: str) -> list[float]:
     return list(np.linspace(low, high, 60))
 
 
+@pytest.mark.parametrize("index", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("task", "level"), CASES, ids=IDS)
-def test_doing_nothing_breaks_no_rule_and_reaches_no_goal(env: Env, task: Task, level: int) -> None:
-    for index in range(2):
-        episode = run_episode(env, make_policy("noop"), draw(task, level, index), RolloutConfig(horizon=60))
-        assert (episode.outcome, episode.violations, episode.error) == ("timeout", (), None)
+def test_doing_nothing_breaks_no_rule_and_reaches_no_goal(
+    env: Env, task: Task, level: int, index: int
+) -> None:
+    episode = run_episode(env, make_policy("noop"), draw(task, level, index), RolloutConfig(horizon=60))
+    assert (episode.outcome, episode.violations, episode.error) == ("timeout", (), None)
 
 
-@pytest.mark.parametrize(("task", "level"), CASES, ids=IDS)
+@pytest.mark.parametrize(("task", "level"), SPREAD)
 def test_the_straight_way_reaches_the_goal_in_some_draw(env: Env, task: Task, level: int) -> None:
     outcomes: list[str] = []
     while "success" not in outcomes and len(outcomes) < 8:
