@@ -57,6 +57,10 @@ class Picture:
         return content.hexdigest()[:16]
 
 
+CONTACT_S = 0.02
+"""Time constant of contacts (s), MuJoCo's own."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """One piece, in the frame of its link; convex unless it is only seen.
@@ -68,6 +72,8 @@ class Shape:
         density: kg/m^3; only colliding shapes weigh anything.
         role: `both` is seen and collides, `collision` is only felt, `visual` is only seen.
         picture: what a mesh with `uv` is covered with; `rgba` is multiplied with it.
+        contact_s: time constant of its contacts: it sinks into what it hits by up to half of speed times this.
+            Of two the smaller holds.
     """
 
     kind: ShapeKind
@@ -82,6 +88,7 @@ class Shape:
     material: str = ""
     mesh: MeshData | None = None
     picture: Picture | None = None
+    contact_s: float = CONTACT_S
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from libero_safety.assets.asset import Asset, Joint, Picture, Shape
+from libero_safety.assets.asset import CONTACT_S, Asset, Joint, Picture, Shape
 from libero_safety.assets.mesh import surface
 from libero_safety.types import Pose
 
@@ -51,6 +51,9 @@ def add_shape(
         geom.density = shape.density * heavier
         geom.friction = (shape.friction, 0.005, 0.0001)
         geom.condim = 4
+        if shape.contact_s < CONTACT_S:
+            # MuJoCo takes the mean of both by these weights.
+            geom.solref, geom.solmix = (shape.contact_s, 1.0), 1e3
         geom.group = COLLISION_GROUP if shape.role == "collision" else VISUAL_GROUP
 
 

@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from libero_safety.assets.asset import Asset, Rgba, Shape, Vec3
+from libero_safety.assets.asset import CONTACT_S, Asset, Rgba, Shape, Vec3
 from libero_safety.assets.meshes import toys as look
 from libero_safety.assets.meshes import vehicles
 from libero_safety.assets.objects.shapes import (
@@ -166,9 +166,17 @@ def balls(
     return solid(name, shapes, surface=surface)
 
 
-def ball(name: str, *, radius_m: float, colour: Rgba, density: float) -> Asset:
+def ball(name: str, *, radius_m: float, colour: Rgba, density: float, contact_s: float = CONTACT_S) -> Asset:
     """Return one ball; it rolls."""
-    shape = Shape("sphere", (radius_m,), (0, 0, radius_m), rgba=colour, density=density, friction=SLIPPERY)
+    shape = Shape(
+        "sphere",
+        (radius_m,),
+        (0, 0, radius_m),
+        rgba=colour,
+        density=density,
+        friction=SLIPPERY,
+        contact_s=contact_s,
+    )
     surface = look.ball_surface(radius_m, colour)
     return solid(name, [shape], ((0.0, 0.0, max(radius_m, FINGER_ROOM_M)), 0.0), surface=surface)
 
@@ -247,7 +255,10 @@ TOYS: dict[str, Recipe] = {
     "billiard_balls": partial(
         balls, radius_m=0.0286, colours=(YELLOW, RED, BLUE, ORANGE), frame=GREEN, density=1700, numbered=True
     ),
-    "water_ball": partial(ball, radius_m=0.007, colour=(0.35, 0.65, 0.95, 0.8), density=1000),
+    # So stiff that at 2 m/s a drop does not sink through the bottom of a bowl to the table.
+    "water_ball": partial(
+        ball, radius_m=0.007, colour=(0.35, 0.65, 0.95, 0.8), density=1000, contact_s=0.006
+    ),
     "ball": partial(ball, radius_m=0.032, colour=RED, density=200),
     "candle": partial(candle, radius_m=0.025, height_m=0.1, colour=CREAM),
     "eyeglasses": partial(eyeglasses, width_m=0.14, colour=BLACK),
