@@ -114,7 +114,7 @@ def mbm_world(problem: dict, margin_m: float) -> World:
 
 
 def mbm_problems(
-    path: Path, margin_m: float, budget_s: float, every: int, offset: int
+    path: Path, margin_m: float, effort: int, every: int, offset: int
 ) -> Iterator[tuple[str, Problem]]:
     """Yield the valid problems: joint goals, as they are given."""
     with gzip.open(path) as file:
@@ -126,11 +126,11 @@ def mbm_problems(
                 world = mbm_world(problem, margin_m)
                 yield (
                     f"{kind} {problem['index']}",
-                    Problem(world, start, goals, budget_s=budget_s, seed=problem["index"]),
+                    Problem(world, start, goals, effort=effort, seed=problem["index"]),
                 )
 
 
-def task_problems(names: list[str], draws: int, budget_s: float) -> Iterator[tuple[str, Problem]]:
+def task_problems(names: list[str], draws: int, effort: int) -> Iterator[tuple[str, Problem]]:
     """Yield every way that the expert looks for on draws of all tasks, levels 0 and 1; straight ones too."""
     from libero_safety.demo import segments
     from libero_safety.demo.expert import ExpertPolicy
@@ -150,7 +150,7 @@ def task_problems(names: list[str], draws: int, budget_s: float) -> Iterator[tup
         elif keypose.straight:
             constraint = Straight()
         if not any(np.array_equal(p.start, joints) and np.array_equal(p.goals[0], end) for p in asked):
-            asked.append(Problem(world.detached(), joints, end[None], constraint, budget_s))
+            asked.append(Problem(world.detached(), joints, end[None], constraint, effort))
         return ways(self, situation, keypose, world, tip, joints, goal, end)
 
     segments.Segmenter._way = note
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("problems", nargs="?", type=Path, help="of mbm: the file with the problems")
     parser.add_argument("--planner", action="append", help="which; give it twice to compare")
     parser.add_argument("--margin", type=float, default=0.0, help="clearance in mbm (m)")
-    parser.add_argument("--budget", type=float, default=5.0, help="of one problem (s)")
+    parser.add_argument("--effort", type=int, default=40_000, help="edges to look at in one problem")
     parser.add_argument("--suite", action="append", default=[], help="only this one; all by default")
     parser.add_argument("--verbose", action="store_true", help="say what was not solved")
     parser.add_argument("--draws", type=int, default=1, help="of each task and level")
@@ -189,9 +189,9 @@ def main() -> None:
     names = given.planner or (["tip"] if given.what == "tasks" else ["ompl"])
     tallies = [Tally(name) for name in names]
     if given.what == "mbm":
-        problems = mbm_problems(given.problems, given.margin, given.budget, given.every, given.offset)
+        problems = mbm_problems(given.problems, given.margin, given.effort, given.every, given.offset)
     else:
-        problems = task_problems(given.suite, given.draws, given.budget)
+        problems = task_problems(given.suite, given.draws, given.effort)
     for number, (name, problem) in enumerate(problems):
         for tally in tallies:
             if number == 0:  # compiles what is compiled on first use

@@ -1,13 +1,15 @@
 """Planners find ways that are free, keep what they are asked to keep, repeat themselves, and say why they fail."""
 
+import re
 import time
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from libero_safety.plan import check
 from libero_safety.plan.bounds import Allow, Held
-from libero_safety.plan.check import Deadline, Validity
+from libero_safety.plan.check import Query, Validity
 from libero_safety.plan.extra import MissingExtraError, need
 from libero_safety.plan.guarded import GuardedPlanner
 from libero_safety.plan.planners import PLANNERS, PlannerError, make_planner
@@ -71,7 +73,7 @@ def test_a_straight_way_is_taken_where_there_is_one(among, name):
 
 @BOTH
 def test_a_wall_is_gone_around(walled, name):
-    path = solve(name, walled, side(0.45), side(-0.45), budget_s=20.0)
+    path = solve(name, walled, side(0.45), side(-0.45))
     assert isinstance(path, Path), path
     assert not touches(walled, path.joints)
     here, there = walled.arm.fk(path.joints[-1])[0], walled.arm.fk(side(-0.45))[0]
@@ -81,7 +83,7 @@ def test_a_wall_is_gone_around(walled, name):
 @BOTH
 def test_the_same_seed_gives_the_same_path_whatever_came_before(among, name):
     planner = make_planner(name)
-    ask = dict(goals=side(-0.5)[None], budget_s=30.0)
+    ask = dict(goals=side(-0.5)[None])
     first = planner.plan(Problem(roofed(among), side(0.5), **ask, seed=3))
     other = planner.plan(Problem(roofed(among), side(0.5), **ask, seed=4))
     again = make_planner(name).plan(Problem(roofed(among), side(0.5), **ask, seed=3))
@@ -96,7 +98,7 @@ def test_the_same_seed_gives_the_same_path_whatever_came_before(among, name):
 def test_the_first_goal_that_will_do_is_reached(walled, name):
     blocked, good = side(0.0), side(-0.45)
     assert not walled.free(blocked)
-    path = solve(name, walled, side(0.45), [blocked, good], budget_s=20.0)
+    path = solve(name, walled, side(0.45), [blocked, good])
     assert isinstance(path, Path), path
     np.testing.assert_allclose(walled.arm.fk(path.joints[-1])[0], walled.arm.fk(good)[0], atol=1e-6)
 
@@ -105,9 +107,7 @@ def test_of_several_ways_the_shortest_is_taken(among):
     world = roofed(among)
 
     def length(starts: int) -> float:
-        path = make_planner("ompl", starts=starts).plan(
-            Problem(world, side(0.5), side(-0.5)[None], budget_s=60.0, seed=5)
-        )
+        path = make_planner("ompl", starts=starts).plan(Problem(world, side(0.5), side(-0.5)[None], seed=5))
         assert isinstance(path, Path), path
         assert not touches(world, path.joints)
         return float(np.linalg.norm(np.diff(path.joints, axis=0), axis=1).sum())
@@ -127,7 +127,7 @@ def test_what_is_held_is_carried_around(lab, name):
     loaded = World.of_scene(here.scene, here.data, held=held)
     start, goal = (empty.arm.natural(tip + (0.0, y, 0.0), rot, empty.home) for y in (0.2, -0.2))
     bare = solve(name, empty, start, goal)
-    path = solve(name, loaded, start, goal, budget_s=20.0)
+    path = solve(name, loaded, start, goal)
     assert isinstance(bare, Path), bare
     assert isinstance(path, Path), path
     assert loaded.first_hit(bare.joints) is not None
@@ -159,19 +159,65 @@ def test_every_failure_says_why(walled, name, reason, start, goals, says):
 
 
 @BOTH
-def test_a_budget_is_kept(among, name):
-    begin = time.perf_counter()
-    failed = solve(name, roofed(among), side(0.5), side(-0.5), budget_s=1e-3)
+def test_effort_is_counted_in_edges(among, name):
+    failed = solve(name, roofed(among), side(0.5), side(-0.5), effort=3)
     assert isinstance(failed, PlanFailed)
-    assert failed.reason == "timeout"
-    assert "0.001 s" in failed.detail
-    assert time.perf_counter() - begin < 0.5
+    assert failed.reason == "exhausted"
+    edges = int(re.findall(r"(\d+) edges were looked at", failed.detail)[0])
+    assert 3 <= edges < 40
+
+
+@BOTH
+def test_a_slow_machine_finds_the_same_way(among, name, monkeypatch):
+    world = roofed(among)
+    quick = solve(name, world, side(0.5), side(-0.5), seed=3)
+    first_hit, naps = World.first_hit, np.random.default_rng(0)
+
+    def slow(*args):
+        time.sleep(float(naps.uniform(0.0, 2e-3)))
+        return first_hit(*args)
+
+    monkeypatch.setattr(World, "first_hit", slow)
+    tired = solve(name, world, side(0.5), side(-0.5), seed=3)
+    assert isinstance(quick, Path), quick
+    assert isinstance(tired, Path), tired
+    np.testing.assert_array_equal(quick.joints, tired.joints)
+
+
+class Leaping:
+    """A clock that is `leap_s` further at its `at`-th reading and stays so."""
+
+    def __init__(self, at: int, leap_s: float) -> None:
+        self.readings, self._at, self._leap_s = 0, at, leap_s
+
+    def perf_counter(self) -> float:
+        self.readings += 1
+        return self._leap_s if self.readings >= self._at else 0.0
+
+
+@BOTH
+def test_the_clock_stops_a_search_or_changes_nothing(among, name, monkeypatch):
+    world = roofed(among)
+    clock = Leaping(10**9, 0.0)
+    monkeypatch.setattr(check, "time", clock)
+    undisturbed = solve(name, world, side(0.5), side(-0.5), seed=3)
+    assert isinstance(undisturbed, Path), undisturbed
+    total = clock.readings
+    for leap_s, at in [(59.0, 2), *((61.0, at) for at in np.linspace(2, total, 6).astype(int))]:
+        monkeypatch.setattr(check, "time", Leaping(at, leap_s))
+        other = solve(name, world, side(0.5), side(-0.5), seed=3)
+        if isinstance(other, Path):
+            np.testing.assert_array_equal(other.joints, undisturbed.joints)
+            assert leap_s < 60.0 or at == total
+        else:
+            assert other.reason == "timeout"
+            assert other.detail == f"{name} was stopped by the clock after 60 s"
 
 
 @BOTH
 def test_upright_is_kept(walled, name):
     tilt = np.deg2rad(15)
-    path = solve(name, walled, side(0.45), side(-0.45), budget_s=20.0, constraint=Upright(tilt))
+    path = solve(name, walled, side(0.45), side(-0.45), constraint=Upright(tilt))
     assert isinstance(path, Path), path
     axis = walled.arm.fk(path.joints[0])[1][:, 2]
     rows = np.concatenate([np.linspace(a, b, 20) for a, b in pairwise(path.joints)])
@@ -236,10 +282,15 @@ def test_what_is_missing_says_how_to_get_it():
         need("no_such_library.base")
 
 
-def test_a_deadline_knows_when_it_is_over():
-    assert Deadline(0.0).over
-    assert not Deadline(60.0).over
-    assert Deadline(0.0).failed("nothing").reason == "timeout"
+def test_the_clock_outlasts_what_is_found(among):
+    query = Query.of(Problem(among(), side(0.0), side(0.1)[None], stop_s=0.0), "mine")
+    assert isinstance(query, Query)
+    rows = np.stack([query.start, query.goals[0]])
+    assert isinstance(query.found(rows), Path)
+    assert query.over
+    failed = query.found(rows)
+    assert isinstance(failed, PlanFailed)
+    assert failed.reason == "timeout"
 
 
 def test_an_edge_is_judged_with_its_tilt(among):
@@ -266,7 +317,7 @@ def hang(_):
 @pytest.mark.parametrize(
     ("does", "reason", "says"),
     [
-        (hang, "timeout", "did not come back within its budget of 0.1 s"),
+        (hang, "timeout", "did not come back within 0.1 s"),
         (lambda problem: 1 / 0, "backend", "raised ZeroDivisionError"),
         (lambda problem: None, "backend", "returned a NoneType"),
         (lambda problem: Path(np.zeros((1, 7)), "x", 0.0), "backend", "not (n >= 2, 7)"),
@@ -281,7 +332,7 @@ def hang(_):
 )
 def test_planners_of_others_are_kept_to_their_word(walled, does, reason, says):
     failed = GuardedPlanner(Plugin(does), "mine").plan(
-        Problem(walled, side(0.45), side(-0.45)[None], budget_s=0.1)
+        Problem(walled, side(0.45), side(-0.45)[None], stop_s=0.1)
     )
     assert isinstance(failed, PlanFailed)
     assert failed.reason == reason
@@ -289,7 +340,5 @@ def test_planners_of_others_are_kept_to_their_word(walled, does, reason, says):
 
 
 def test_what_holds_is_passed_on(walled):
-    path = GuardedPlanner(make_planner("tip"), "mine").plan(
-        Problem(walled, side(0.45), side(-0.45)[None], budget_s=20.0)
-    )
+    path = GuardedPlanner(make_planner("tip"), "mine").plan(Problem(walled, side(0.45), side(-0.45)[None]))
     assert isinstance(path, Path), path

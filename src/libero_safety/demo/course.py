@@ -11,6 +11,7 @@ from libero_safety.demo.layout import Layout, choose_turn, lay_out
 from libero_safety.demo.margins import CARES
 from libero_safety.demo.report import Failure
 from libero_safety.demo.route import LONG_STAY_S, Route, Router
+from libero_safety.demo.segments import SearchStoppedError
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage, stages_of
 from libero_safety.demo.target import GRIPPER
@@ -100,6 +101,12 @@ class Course:
             situation: how things are; of what is held, how it lies in the gripper.
             passed: how many of the stage's keyposes are behind already.
         """
+        try:
+            return self._found(situation, passed)
+        except SearchStoppedError as stopped:
+            return stopped.failure
+
+    def _found(self, situation: Situation, passed: int) -> Planned | Failure:
         found: Planned | Failure = self._plan(situation, passed)
         moving = float(np.linalg.norm(situation.velocity[:3])) > STILL_M_S
         for attempt in range(1, self._tries):

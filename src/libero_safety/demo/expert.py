@@ -18,8 +18,8 @@ from libero_safety.demo.stages import Stage
 from libero_safety.demo.variants import sample_variants
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.plan.kinematics import Arm
+from libero_safety.plan.limits import DT_S
 from libero_safety.plan.planners import make_planner
-from libero_safety.plan.timing import DT_S
 from libero_safety.sim.env import Env
 from libero_safety.types import ACTION_SIZE, Chunk, FloatArray, Keypose, Observation
 
@@ -224,6 +224,8 @@ class _Episode:
 
     def _go_on(self, execution: Execution) -> None:
         """Keep to the old route where there is no new one, if what happened is no reason to stop."""
+        if self.failure is not None and self.failure.reason == "plan_timeout":
+            return
         if execution.outcome == "drift" or (
             execution.outcome == "moved" and execution.stage.holds is not None
         ):

@@ -19,8 +19,8 @@ from libero_safety.ubddl.spec import Scenario
 
 TRIES = 5
 """How often a draw is tried, each time with other variants of the keyposes."""
-_FINAL = ("no_draw", "invalid_start", "no_keyposes", "bad_keypose")
-"""Reasons that other variants cannot mend."""
+_FINAL = ("no_draw", "invalid_start", "no_keyposes", "bad_keypose", "plan_timeout")
+"""Reasons that other variants cannot mend, or must not: the clock decides nothing."""
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,12 @@ REASONS: dict[ReasonName, Reason] = {
         "Raise the keypose, turn it so that the fingers have room, or grasp another part.",
     ),
     "plan_timeout": Reason(
-        "The planner found no way within its budget.",
-        "Look at the picture: add a keypose that shows the way round, or give the planner more time.",
+        "The clock stopped a search: the planner hangs, or the machine is far too slow.",
+        "Make the draw again where less else is running; if it is stopped again, report it with its key.",
     ),
     "plan_failed": Reason(
-        "The planner says that there is no way, or that the path constraint cannot be kept.",
-        "Loosen the constraint of the segment, or add a keypose between.",
+        "The planner found no way with the effort that it may spend, or none that keeps the path constraint.",
+        "Look at the picture: add a keypose that shows the way round, or loosen the constraint of the segment.",
     ),
     "timing_failed": Reason(
         "The path cannot be driven smoothly within the limits without leaving its free tube.",

@@ -17,7 +17,7 @@ from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage
 from libero_safety.demo.worlds import Worlds
 from libero_safety.plan.corridor import TipPath
-from libero_safety.plan.problem import Planner
+from libero_safety.plan.problem import EFFORT, Planner
 from libero_safety.plan.timing import DT_S, TimingFailed, TipLimits, TipMotion, time_path
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
@@ -105,12 +105,12 @@ class Router:
     Args:
         planner: finds ways that are not straight.
         seed: of the planner.
-        budget_s: of one search with the least clearance; with more, a quarter of it.
+        effort: edges to look at in one search with the least clearance; with more, a quarter of them.
     """
 
-    def __init__(self, planner: Planner, seed: int = 0, budget_s: float = 2.0) -> None:
-        self._quick = Segmenter(planner, seed, budget_s / 4.0)
-        self._thorough = Segmenter(planner, seed, budget_s)
+    def __init__(self, planner: Planner, seed: int = 0, effort: int = EFFORT) -> None:
+        self._quick = Segmenter(planner, seed, effort // 4)
+        self._thorough = Segmenter(planner, seed, effort)
 
     def route(
         self,
@@ -133,6 +133,9 @@ class Router:
 
         Returns:
             The route, or why there is none with the smallest margin.
+
+        Raises:
+            SearchStoppedError: the clock stopped a search.
         """
         started = time.perf_counter()
         unreachable = layout.unreachable

@@ -12,6 +12,7 @@ from libero_safety.demo.report import Failure
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage
 from libero_safety.demo.target import PoseArrays
+from libero_safety.errors import LiberoSafetyError
 from libero_safety.plan.lead import arc, line
 from libero_safety.plan.problem import Hinge, PlanFailed, Planner, Problem, Upright
 from libero_safety.plan.world import World
@@ -39,6 +40,18 @@ REASONS: dict[str, ReasonName] = {
 """Reasons of planners as reasons of rejects; any other is `plan_failed`."""
 
 
+class SearchStoppedError(LiberoSafetyError):
+    """The clock stopped a search: no other way may be taken because of that.
+
+    Attributes:
+        failure: what is to be reported.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.reason} at {failure.stage!r}: {failure.detail}")
+        self.failure = failure
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """The way to one keypose.
@@ -63,8 +76,8 @@ class Segment:
 class Segmenter:
     """Finds the ways of a stage, one keypose after the other."""
 
-    def __init__(self, planner: Planner, seed: int, budget_s: float) -> None:
-        self._planner, self._seed, self._budget_s = planner, seed, budget_s
+    def __init__(self, planner: Planner, seed: int, effort: int) -> None:
+        self._planner, self._seed, self._effort = planner, seed, effort
 
     def segments(
         self, situation: Situation, stage: Stage, layout: Layout, world: Callable[[int], World]
@@ -76,6 +89,9 @@ class Segmenter:
             stage: whose ways they are.
             layout: its grip poses.
             world: what may not be touched on the way to each keypose.
+
+        Raises:
+            SearchStoppedError: the clock stopped a search.
         """
         found: list[Segment] = []
         tip, joints = situation.tip, situation.joints
@@ -120,12 +136,14 @@ class Segmenter:
         self, situation: Situation, keypose: Keypose, world: World, joints: FloatArray, end: FloatArray
     ) -> tuple[FloatArray, FloatArray, str] | Failure:
         constraint = Upright(keypose.upright) if keypose.upright is not None else None
-        problem = Problem(world, joints, end[None], constraint, self._budget_s, self._seed)
+        problem = Problem(world, joints, end[None], constraint, self._effort, seed=self._seed)
         path = self._planner.plan(problem)
         if isinstance(path, PlanFailed):
-            return Failure(
-                REASONS.get(path.reason, "plan_failed"), keypose.name, f"{path.reason}: {path.detail}"
-            )
+            reason = REASONS.get(path.reason, "plan_failed")
+            failure = Failure(reason, keypose.name, f"{path.reason}: {path.detail}")
+            if reason == "plan_timeout":
+                raise SearchStoppedError(failure)
+            return failure
         poses = [situation.arm.fk(row) for row in path.joints]
         return np.array([pos for pos, _ in poses]), np.array([rot for _, rot in poses]), path.planner
 

@@ -1,10 +1,10 @@
-"""What every planner does before and after it searches: look at the ends, watch the clock, shorten, prove."""
+"""What every planner does before and after it searches: look at the ends, count its work, shorten, prove."""
 
 import time
 
 import numpy as np
 
-from libero_safety.plan.problem import PlanFailed, Problem, Upright
+from libero_safety.plan.problem import Path, PlanFailed, Problem, Upright
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
 
@@ -14,28 +14,6 @@ LIMIT_SLACK_RAD = 0.01
 """How far a joint may be beyond its limits at the start: in the simulation they give a little."""
 TILT_STEP_RAD = 0.05
 """How far the joints together move between two looks at the tilt of the gripper."""
-
-
-class Deadline:
-    """The end of a budget, by the wall clock."""
-
-    def __init__(self, budget_s: float) -> None:
-        self._start = time.perf_counter()
-        self.budget_s = budget_s
-
-    @property
-    def spent_s(self) -> float:
-        """Seconds since it was made."""
-        return time.perf_counter() - self._start
-
-    @property
-    def over(self) -> bool:
-        """Whether the budget is spent."""
-        return self.spent_s >= self.budget_s
-
-    def failed(self, what: str) -> PlanFailed:
-        """Return the failure that is due when it is over."""
-        return PlanFailed("timeout", f"{what} within {self.budget_s:g} s")
 
 
 class Validity:
@@ -78,7 +56,71 @@ class Validity:
         return all(self.upright(first + (last - first) * (i / count)) for i in range(1, count + 1))
 
 
-def usable_goals(problem: Problem, valid: Validity) -> FloatArray | PlanFailed:
+class Query:
+    """A problem on its way: its start and the goals that will do, the work spent on it, and the clock.
+
+    Attributes:
+        problem: what was asked.
+        world: that of the problem.
+        valid: judges edges, and counts them.
+        start: (7,).
+        goals: (n, 7), all of them free, in their order.
+    """
+
+    def __init__(
+        self, problem: Problem, name: str, valid: Validity, goals: FloatArray, began_s: float
+    ) -> None:
+        """Begin; see `of`."""
+        self.problem, self.world, self.valid, self.goals = problem, problem.world, valid, goals
+        self.start = np.array(problem.start, np.float64)
+        self._name, self._began_s, self._stopped = name, began_s, False
+
+    @classmethod
+    def of(cls, problem: Problem, name: str, *, free: bool = False) -> "Query | PlanFailed":
+        """Return a problem on its way, or why there is nothing to search for.
+
+        Args:
+            problem: what is asked.
+            name: of the planner.
+            free: it plans free ways only, and keeps no constraint.
+        """
+        if free and problem.constraint is not None:
+            return PlanFailed("constraint", f"{name} cannot keep a {type(problem.constraint).__name__} path")
+        began_s, valid = time.perf_counter(), Validity(problem)
+        goals = _usable_goals(problem, valid)
+        return goals if isinstance(goals, PlanFailed) else cls(problem, name, valid, goals, began_s)
+
+    @property
+    def _spent_s(self) -> float:
+        return time.perf_counter() - self._began_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the clock stops the search."""
+        return self.problem.stop_s - self._spent_s
+
+    @property
+    def over(self) -> bool:
+        """Whether the effort is spent, or the clock has stopped the search: then nothing counts as found any more."""
+        self._stopped = self._stopped or self.left_s <= 0.0
+        return self._stopped or self.valid.checks >= self.problem.effort
+
+    def found(self, joints: FloatArray) -> Path | PlanFailed:
+        """Return a path; the failure where the clock had a say in it."""
+        if self._stopped:
+            return self.failed("")
+        return Path(joints, self._name, self._spent_s)
+
+    def failed(self, why: str) -> PlanFailed:
+        """Return the failure that is due when it is over: `timeout` where it was the clock, else `exhausted`."""
+        if self._stopped:
+            return PlanFailed(
+                "timeout", f"{self._name} was stopped by the clock after {self.problem.stop_s:g} s"
+            )
+        return PlanFailed("exhausted", f"{why}; {self.valid.checks} edges were looked at")
+
+
+def _usable_goals(problem: Problem, valid: Validity) -> FloatArray | PlanFailed:
     """Return the goals (n, 7) that will do, in their order, or why there is nothing to search for."""
     world, start = problem.world, np.asarray(problem.start, np.float64)
     goals = np.asarray(problem.goals, np.float64).reshape(-1, 7)
@@ -120,17 +162,16 @@ def shortcut(
     joints: FloatArray,
     valid: Validity,
     rng: np.random.Generator,
-    deadline: Deadline,
     rounds: int = SHORTCUTS,
     step_m: float | None = None,
 ) -> FloatArray:
-    """Return a polyline with the same ends, no longer than `joints` (n, 7); stops early when time is up.
+    """Return a polyline with the same ends, no longer than `joints` (n, 7).
 
     Points anywhere on the path are joined by straight lines where these are free.
     """
     path = np.asarray(joints, np.float64)
     for _ in range(rounds):
-        if len(path) < 3 or deadline.over:
+        if len(path) < 3:
             break
         lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
         first, last = np.sort(rng.uniform(0.0, lengths[-1], 2))

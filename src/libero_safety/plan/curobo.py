@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from libero_safety.plan import solids
-from libero_safety.plan.check import Deadline, Validity, usable_goals
+from libero_safety.plan.check import Query
 from libero_safety.plan.extra import need
 from libero_safety.plan.problem import Path, PlanFailed, Problem
 from libero_safety.plan.solids import Solid
@@ -62,23 +62,19 @@ class CuroboPlanner:
 
     def plan(self, problem: Problem) -> Path | PlanFailed:
         """Return a path, or why there is none; see `Planner`. It keeps no path constraints here."""
-        deadline, valid = Deadline(problem.budget_s), Validity(problem)
-        if problem.constraint is not None:
-            return PlanFailed("constraint", f"{NAME} cannot keep a {type(problem.constraint).__name__} path")
-        goals = usable_goals(problem, valid)
-        if isinstance(goals, PlanFailed):
-            return goals
-        start = np.asarray(problem.start, np.float64)
+        query = Query.of(problem, NAME, free=True)
+        if isinstance(query, PlanFailed):
+            return query
         self._planner.update_world(self._world(problem.world))
         self._planner.reset_seed()
         self._attach(problem.world)
         try:
-            for goal in goals:
-                if deadline.over:
-                    return deadline.failed("no path was found")
-                rows = self._search(start, goal)
-                if rows is not None and valid.path(rows):
-                    return Path(rows, NAME, deadline.spent_s)
+            for goal in query.goals:
+                rows = self._search(query.start, goal)
+                if rows is not None and query.valid.path(rows):
+                    return query.found(rows)
+                if query.over:
+                    return query.failed("no path was found")
         finally:
             self._planner.attachment_manager.detach()
         return PlanFailed("backend", f"no path of {NAME} held in the simulator's own collision check")

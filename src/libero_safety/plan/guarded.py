@@ -1,4 +1,4 @@
-"""Planners of others, kept to their budget and their word."""
+"""Planners of others, kept to their time and their word."""
 
 import ctypes
 import threading
@@ -10,7 +10,7 @@ from libero_safety.plan.check import Validity
 from libero_safety.plan.problem import Path, PlanFailed, Planner, Problem
 
 GRACE_S = 0.5
-"""How long after its budget a planner may still come back."""
+"""How long after its time a planner may still come back."""
 
 
 class _Stopped(BaseException):
@@ -34,7 +34,8 @@ class GuardedPlanner:
             np.array(problem.start),
             np.array(problem.goals),
             problem.constraint,
-            problem.budget_s,
+            problem.effort,
+            problem.stop_s,
             problem.seed,
         )
         answers: list[object] = []
@@ -49,14 +50,14 @@ class GuardedPlanner:
 
         thread = threading.Thread(target=run, name=f"planner {self._name}", daemon=True)
         thread.start()
-        thread.join(problem.budget_s + GRACE_S)
+        thread.join(problem.stop_s + GRACE_S)
         if thread.is_alive():
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(cast(int, thread.ident)), ctypes.py_object(_Stopped)
             )
             return PlanFailed(
                 "timeout",
-                f"{self._name} did not come back within its budget of {problem.budget_s:g} s and was stopped",
+                f"{self._name} did not come back within {problem.stop_s:g} s and was stopped",
             )
         return self._judged(problem, answers[0] if answers else None)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from libero_safety.plan import lead
-from libero_safety.plan.check import Deadline, Validity, shortcut, usable_goals
+from libero_safety.plan.check import Query, Validity, shortcut
 from libero_safety.plan.extra import need
 from libero_safety.plan.problem import Hinge, Path, PlanFailed, Problem, Straight
 from libero_safety.types import FloatArray
@@ -21,8 +21,8 @@ NAME = "ompl"
 class OmplPlanner:
     """RRT-Connect in joint space, restarted when it is stuck, the best of several ways shortened.
 
-    The same problem with the same seed gives the same path, whatever was planned before in this process, unless
-    the budget ends the search. One thread at a time: OMPL's source of seeds is one for the whole process.
+    The same problem with the same seed gives the same path, whatever was planned before in this process and
+    however busy the machine is. One thread at a time: OMPL's source of seeds is one for the whole process.
     """
 
     def __init__(
@@ -53,70 +53,57 @@ class OmplPlanner:
 
     def plan(self, problem: Problem) -> Path | PlanFailed:
         """Return a path, or why there is none; see `Planner`."""
-        deadline, valid = Deadline(problem.budget_s), Validity(problem)
-        goals = usable_goals(problem, valid)
-        if isinstance(goals, PlanFailed):
-            return goals
-        start = np.asarray(problem.start, np.float64)
+        query = Query.of(problem, NAME)
+        if isinstance(query, PlanFailed):
+            return query
         if isinstance(problem.constraint, Straight | Hinge):
-            return led_path(problem, goals, valid, deadline, NAME)
-        for goal in goals:
-            if valid.edge(start, goal):
-                return Path(np.stack([start, goal]), NAME, deadline.spent_s)
+            return led_path(query)
+        for goal in query.goals:
+            if query.valid.edge(query.start, goal):
+                return query.found(np.stack([query.start, goal]))
         best: FloatArray | None = None
         limit, step, found = self._edges, self._step, 0
         for number in count():
-            way = self._search(start, goals, valid, deadline, problem.seed * 10007 + number, limit, step)
+            way = self._search(query, problem.seed * 10007 + number, limit, step)
             if way is not None:
                 rng = np.random.default_rng([problem.seed, number])
-                path = shortcut(way, valid, rng, deadline, self._shortcuts, step)
-                if valid.path(path):
+                path = shortcut(way, query.valid, rng, self._shortcuts, step)
+                if query.valid.path(path):
                     found += 1
                     best = path if best is None or _length(path) < _length(best) else best
                 else:
                     step = max(step / 2, 0.005)
             else:
                 limit += limit // 2
-            if found >= self._starts or deadline.over:
+            if found >= self._starts or query.over:
                 break
-        if best is None:
-            return deadline.failed("no path was found")
-        return Path(best, NAME, deadline.spent_s)
+        return query.failed("no path was found") if best is None else query.found(best)
 
-    def _search(
-        self,
-        start: FloatArray,
-        goals: FloatArray,
-        valid: Validity,
-        deadline: Deadline,
-        seed: int,
-        limit: int,
-        step_m: float,
-    ) -> FloatArray | None:
+    def _search(self, query: Query, seed: int, limit: int, step_m: float) -> FloatArray | None:
         """Run RRT-Connect once."""
         base, geometric, util = self._ompl
         util.setLogLevel(util.LogLevel.LOG_NONE)
         util.RNG.setSeed(seed % (2**31 - 1) + 1)  # 0 is no seed
         space = base.RealVectorStateSpace(7)
         box = base.RealVectorBounds(7)
-        for i, (low, high) in enumerate(valid.world.limits.tolist()):
-            box.setLow(i, min(low, float(start[i])))
-            box.setHigh(i, max(high, float(start[i])))
+        for i, (low, high) in enumerate(query.world.limits.tolist()):
+            box.setLow(i, min(low, float(query.start[i])))
+            box.setHigh(i, max(high, float(query.start[i])))
         space.setBounds(box)
         info = base.SpaceInformation(space)
-        ends = valid.checks + limit
+        ends = query.valid.checks + limit
 
         def spent() -> bool:
-            return valid.checks >= ends or deadline.over
+            return query.valid.checks >= ends or query.over
 
-        motions = _motion_validator(base, info, valid, spent, step_m)
+        motions = _motion_validator(base, info, query.valid, spent, step_m)
         info.setStateValidityChecker(_always)
         info.setMotionValidator(motions)
         info.setup()
         definition = base.ProblemDefinition(info)
-        definition.addStartState(_state(space, start))
+        definition.addStartState(_state(space, query.start))
         targets = base.GoalStates(info)
-        for goal in goals:
+        for goal in query.goals:
             targets.addState(_state(space, goal))
         definition.setGoal(targets)
         planner = geometric.RRTConnect(info)
@@ -153,16 +140,14 @@ def _length(path: FloatArray) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 
-def led_path(
-    problem: Problem, goals: FloatArray, valid: Validity, deadline: Deadline, name: str
-) -> Path | PlanFailed:
+def led_path(query: Query) -> Path | PlanFailed:
     """Lead the tip to the first goal for which that works."""
-    arm, start = problem.world.arm, np.asarray(problem.start, np.float64)
+    arm, start, constraint = query.world.arm, query.start, query.problem.constraint
     why = "the tip cannot follow the line"
-    for goal in goals:
+    for goal in query.goals:
         ends = (*arm.fk(start), *arm.fk(goal))
-        if isinstance(problem.constraint, Hinge):
-            poses = lead.arc(*ends, problem.constraint)
+        if isinstance(constraint, Hinge):
+            poses = lead.arc(*ends, constraint)
             if poses is None:
                 why = "no goal lies where the hinge takes the gripper"
                 continue
@@ -171,8 +156,8 @@ def led_path(
         joints = lead.joints_along(arm, start, goal, *poses)
         if joints is None:
             continue
-        hit = problem.world.first_hit(joints)
+        hit = query.world.first_hit(joints)
         if hit is None:
-            return Path(joints, name, deadline.spent_s)
+            return query.found(joints)
         why = f"on the way {hit.names[0]} is too near to {hit.names[1]}"
     return PlanFailed("constraint", why)

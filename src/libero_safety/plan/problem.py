@@ -9,6 +9,11 @@ from typing import Protocol, TypeAlias
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
 
+EFFORT = 4000
+"""Edges that are looked at before a search is given up; about two seconds' worth."""
+STOP_S = 60.0
+"""Seconds after which a search is taken to hang."""
+
 
 @dataclass(frozen=True)
 class Upright:
@@ -42,7 +47,9 @@ class Problem:
         start: (7,) joints.
         goals: (n, 7) joints, any one of which will do, the most wanted first.
         constraint: what must hold all along the path, if anything.
-        budget_s: seconds after which the planner gives up.
+        effort: edges to look at before giving up: the same on every machine, however busy it is.
+        stop_s: seconds after which a planner that hangs is stopped. The clock never chooses between ways: what it
+            stops ends as `timeout`.
         seed: makes a random planner repeat itself.
     """
 
@@ -50,7 +57,8 @@ class Problem:
     start: FloatArray
     goals: FloatArray
     constraint: PathConstraint | None = None
-    budget_s: float = 2.0
+    effort: int = EFFORT
+    stop_s: float = STOP_S
     seed: int = 0
 
 
@@ -74,8 +82,8 @@ class PlanFailed:
     """Why there is no path.
 
     Attributes:
-        reason: `start_in_collision`, `start_outside_limits`, `no_goal`, `goal_in_collision`, `timeout`,
-            `constraint` or `backend`.
+        reason: `start_in_collision`, `start_outside_limits`, `no_goal`, `goal_in_collision`,
+            `constraint`, `exhausted`, `timeout` or `backend`.
         detail: in words, with the names of what touches or what is out of reach.
     """
 
@@ -87,5 +95,5 @@ class Planner(Protocol):
     """Finds collision-free paths. Open set: see `PLANNERS`."""
 
     def plan(self, problem: Problem) -> Path | PlanFailed:
-        """Return a path, or why there is none, within the problem's budget."""
+        """Return a path, or why there is none, within the problem's effort."""
         ...

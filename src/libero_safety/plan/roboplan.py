@@ -5,7 +5,6 @@ Whatever it returns is proved by the world before it is passed on.
 
 import math
 import tempfile
-from itertools import count
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -13,7 +12,7 @@ import mujoco
 import numpy as np
 
 from libero_safety.plan import solids
-from libero_safety.plan.check import Deadline, Validity, usable_goals
+from libero_safety.plan.check import Query
 from libero_safety.plan.extra import need
 from libero_safety.plan.problem import Path, PlanFailed, Problem
 from libero_safety.plan.solids import Solid
@@ -29,64 +28,58 @@ _JOINTS = [f"joint{i}" for i in range(1, 8)]
 class RoboplanPlanner:
     """RRT-Connect and shortcutting in compiled code."""
 
-    def __init__(self, *, step_rad: float = 0.02, nodes: int = 20000) -> None:
+    def __init__(self, *, step_rad: float = 0.02, nodes: int = 20000, tries: int = 50) -> None:
         """Set how to search.
 
         Args:
             step_rad: how far apart the configurations are that are looked at on an edge.
             nodes: after how many a search ends.
+            tries: how many searches there are.
 
         Raises:
             MissingExtraError: roboplan is not installed.
         """
         how = "pip install roboplan"
         self._core, self._rrt = need("roboplan.core", "roboplan.rrt", how=how)
-        self._step, self._nodes = step_rad, nodes
+        self._step, self._nodes, self._tries = step_rad, nodes, tries
 
     def plan(self, problem: Problem) -> Path | PlanFailed:
         """Return a path, or why there is none; see `Planner`. It knows no path constraints."""
-        deadline, valid = Deadline(problem.budget_s), Validity(problem)
-        if problem.constraint is not None:
-            return PlanFailed("constraint", f"{NAME} cannot keep a {type(problem.constraint).__name__} path")
-        goals = usable_goals(problem, valid)
-        if isinstance(goals, PlanFailed):
-            return goals
+        query = Query.of(problem, NAME, free=True)
+        if isinstance(query, PlanFailed):
+            return query
         with tempfile.TemporaryDirectory() as folder:
             scene = self._scene(problem.world, FilePath(folder))
         why, refused = "no path was found", set[int]()
-        for number in count():
-            which = number % len(goals)
+        for number in range(self._tries):
+            which = number % len(query.goals)
             try:
-                path = self._search(scene, problem, goals[which], deadline, number)
+                path = self._search(scene, query, query.goals[which], number)
             except RuntimeError as error:
                 why, path = f"no path was found ({NAME} says: {error})", None
                 refused.add(which)
-            if path is not None and valid.path(path):
-                return Path(path, NAME, deadline.spent_s)
+            if query.over:
+                break
+            if path is not None and query.valid.path(path):
+                return query.found(path)
             if path is not None:
                 why = f"no path of {NAME} held in the simulator's own collision check"
-            if len(refused) == len(goals):
+            if len(refused) == len(query.goals):
                 return PlanFailed("backend", why)
-            if deadline.over:
-                break
-        return deadline.failed(why)
+        return query.failed(why)
 
-    def _search(
-        self, scene: Any, problem: Problem, goal: FloatArray, deadline: Deadline, number: int
-    ) -> FloatArray | None:
+    def _search(self, scene: Any, query: Query, goal: FloatArray, number: int) -> FloatArray | None:
         options = self._rrt.RRTOptions(
             group_name=_GROUP,
             max_nodes=self._nodes,
             collision_check_step_size=self._step,
-            max_planning_time=max(deadline.budget_s - deadline.spent_s, 0.01),
+            max_planning_time=max(query.left_s, 0.01),
             rrt_connect=True,
         )
         search = self._rrt.RRT(scene, options)
-        seed = (problem.seed * 10007 + number) % 2**31
+        seed = (query.problem.seed * 10007 + number) % 2**31
         search.setRngSeed(seed)
-        ends = [
-            self._core.JointConfiguration(_JOINTS, np.array(q, np.float64)) for q in (problem.start, goal)
-        ]
+        ends = [self._core.JointConfiguration(_JOINTS, np.array(q, np.float64)) for q in (query.start, goal)]
         raw = search.plan(*ends)
         shorter = self._core.PathShortcutter(
             scene,

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from libero_safety.plan import lead, rrt
-from libero_safety.plan.check import Deadline, Validity, usable_goals
+from libero_safety.plan.check import Query
 from libero_safety.plan.problem import Hinge, Path, PlanFailed, Problem, Straight
 from libero_safety.plan.rrt import Node
 from libero_safety.types import FloatArray
@@ -31,37 +31,38 @@ _SHORTCUTS = 25
 
 
 class TipPlanner:
-    """Straight, else over the top, else RRT-Connect over tip poses. Repeats itself for the same problem and seed."""
+    """Straight, else over the top, else RRT-Connect over tip poses.
+
+    The same problem with the same seed gives the same path, however busy the machine is.
+    """
 
     def plan(self, problem: Problem) -> Path | PlanFailed:
         """Return a path of natural joints, a row for every centimetre of the tip's way; see `Planner`.
 
         Its last row has the tip of a goal, and the joints that are natural there.
         """
-        deadline, valid = Deadline(problem.budget_s), Validity(problem)
-        goals = usable_goals(problem, valid)
-        if isinstance(goals, PlanFailed):
-            return goals
-        search = _Search(problem, valid, deadline)
+        query = Query.of(problem, NAME)
+        if isinstance(query, PlanFailed):
+            return query
+        search = _Search(query)
         if isinstance(problem.constraint, Straight | Hinge):
-            return search.led(goals, problem.constraint)
-        return search.free_way(goals)
+            return search.led(problem.constraint)
+        return search.free_way()
 
 
 class _Search:
     """One problem. Points are (6,): position, and rotation vector against the start over RAD_PER_M; in metres."""
 
-    def __init__(self, problem: Problem, valid: Validity, deadline: Deadline) -> None:
-        self._world, self._arm = problem.world, problem.world.arm
-        self._valid, self._deadline = valid, deadline
-        self._rng = np.random.default_rng(problem.seed)
-        self._start = np.array(problem.start, np.float64)
+    def __init__(self, query: Query) -> None:
+        self._query, self._world, self._arm = query, query.world, query.world.arm
+        self._rng = np.random.default_rng(query.problem.seed)
+        self._start = query.start
         self._pos, self._rot = self._arm.fk(self._start)
 
-    def led(self, goals: FloatArray, constraint: Straight | Hinge) -> Path | PlanFailed:
+    def led(self, constraint: Straight | Hinge) -> Path | PlanFailed:
         """Follow the line or the arc to the first goal to which that works."""
         why = "the arm cannot follow the line"
-        for goal in goals:
+        for goal in self._query.goals:
             ends = (self._pos, self._rot, *self._arm.fk(goal))
             poses = lead.arc(*ends, constraint) if isinstance(constraint, Hinge) else lead.line(*ends)
             if poses is None:
@@ -73,12 +74,13 @@ class _Search:
             rows = np.concatenate([self._start[None], rows])
             hit = self._world.first_hit(rows)
             if hit is None:
-                return Path(rows, NAME, self._deadline.spent_s)
+                return self._query.found(rows)
             why = f"on the way {hit.names[0]} is too near to {hit.names[1]}"
         return PlanFailed("constraint", why)
 
-    def free_way(self, goals: FloatArray) -> Path | PlanFailed:
+    def free_way(self) -> Path | PlanFailed:
         """Find a way to any of the goals."""
+        query, goals = self._query, self._query.goals
         ends = [self._point(*self._arm.fk(goal)) for goal in goals]
         settled = [self._natural(end, goal) for end, goal in zip(ends, goals, strict=True)]
         nodes = [
@@ -93,15 +95,19 @@ class _Search:
         for way in self._simple_ways([node.point for node in nodes]):
             rows = self._proved(way)
             if rows is not None:
-                return Path(rows, NAME, self._deadline.spent_s)
-        while not self._deadline.over:
-            way = self._random_way(nodes)
+                return query.found(rows)
+        start = self._point(self._pos, self._rot)
+        joints = self._natural(start, self._start)
+        if joints is None:
+            return PlanFailed("backend", "the arm does not come to rest with its tip where it starts")
+        while not query.over:
+            way = self._random_way(Node(start, joints), nodes)
             if way is not None:
                 for candidate in (self._shortened(way), way):
                     rows = self._proved(candidate)
                     if rows is not None:
-                        return Path(rows, NAME, self._deadline.spent_s)
-        return self._deadline.failed("no way of the tip was found")
+                        return query.found(rows)
+        return query.failed("no way of the tip was found")
 
     def _simple_ways(self, ends: Sequence[FloatArray]) -> Iterator[list[FloatArray]]:
         """Straight ways, then up, across and down."""
@@ -115,12 +121,10 @@ class _Search:
                 up[2] = down[2] = top
                 yield self._shortened([start, up, down, end], 6)
 
-    def _random_way(self, goals: Sequence[Node[FloatArray]]) -> list[FloatArray] | None:
-        start = self._point(self._pos, self._rot)
-        joints = self._natural(start, self._start)
-        if joints is None:
-            return None
-        ends = np.array([start, *(goal.point for goal in goals)])
+    def _random_way(
+        self, start: Node[FloatArray], goals: Sequence[Node[FloatArray]]
+    ) -> list[FloatArray] | None:
+        ends = np.array([start.point, *(goal.point for goal in goals)])
         low, high = ends.min(axis=0) - _SPREAD_M, ends.max(axis=0) + _SPREAD_M
 
         def sample() -> FloatArray:
@@ -130,11 +134,11 @@ class _Search:
             return point
 
         return rrt.connect(
-            Node(start, joints),
+            start,
             goals,
             sample=sample,
             steer=self._steer,
-            over=lambda: self._deadline.over,
+            over=lambda: self._query.over,
             step=_STRIDE_M,
         )
 
@@ -144,8 +148,9 @@ class _Search:
 
     def _edge(self, joints: FloatArray, first: FloatArray, last: FloatArray) -> FloatArray | None:
         """Return rows from one point to another that are free at a coarse look, or None; the first is `joints`."""
+        self._query.valid.checks += 1
         end = self._natural(last, joints)
-        if end is None or not self._valid.upright(end) or not self._world.free(end):
+        if end is None or not self._query.valid.upright(end) or not self._world.free(end):
             return None
         poses = self._poses(first, last, _COARSE_M, _COARSE_RAD)
         rows = self._natural_rows(joints, *poses)
@@ -158,7 +163,7 @@ class _Search:
         points = list(way)
         joints = self._knots(points)
         for _ in range(rounds):
-            if joints is None or len(points) < 3 or self._deadline.over:
+            if joints is None or len(points) < 3:
                 break
             lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
             first, last = np.sort(self._rng.uniform(0.0, lengths[-1], 2))
@@ -194,7 +199,7 @@ class _Search:
                 return None
             rows.append(piece if len(rows) == 1 else piece[1:])
         path = np.concatenate(rows)
-        if not all(self._valid.upright(joints) for joints in path):
+        if not all(self._query.valid.upright(joints) for joints in path):
             return None
         return path if self._world.first_hit(path) is None else None
 

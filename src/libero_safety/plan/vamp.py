@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from libero_safety.plan import solids
-from libero_safety.plan.check import Deadline, Validity, usable_goals
+from libero_safety.plan.check import Query
 from libero_safety.plan.extra import need
 from libero_safety.plan.problem import Path, PlanFailed, Problem
 from libero_safety.plan.solids import Solid
@@ -29,24 +29,25 @@ PAD_M = 0.003
 class VampPlanner:
     """RRT-Connect over vectors, then simplification. The robot's base must be level."""
 
-    def __init__(self, *, iterations: int = 100_000) -> None:
-        """Set after how many iterations a search ends.
+    def __init__(self, *, iterations: int = 100_000, tries: int = 10) -> None:
+        """Set how to search.
+
+        Args:
+            iterations: after how many a search ends.
+            tries: how many searches there are.
 
         Raises:
             MissingExtraError: VAMP is not installed.
         """
         (self._vamp,) = need("vamp", how="pip install vamp-planner (builds from source; needs GitHub)")
-        self._iterations = iterations
+        self._iterations, self._tries = iterations, tries
 
     def plan(self, problem: Problem) -> Path | PlanFailed:
         """Return a path, or why there is none; see `Planner`. It knows no path constraints."""
-        deadline, valid = Deadline(problem.budget_s), Validity(problem)
-        if problem.constraint is not None:
-            return PlanFailed("constraint", f"{NAME} cannot keep a {type(problem.constraint).__name__} path")
-        goals = usable_goals(problem, valid)
-        if isinstance(goals, PlanFailed):
-            return goals
-        start = np.asarray(problem.start, np.float64)
+        query = Query.of(problem, NAME, free=True)
+        if isinstance(query, PlanFailed):
+            return query
+        start, goals = query.start, query.goals
         around = self._environment(problem.world, [start, *goals])
         panda = self._vamp.panda
         settings, simplify = self._vamp.RRTCSettings(), self._vamp.SimplifySettings()
@@ -54,8 +55,10 @@ class VampPlanner:
         sampler = panda.halton()
         sampler.skip(problem.seed % 1000 * 64)
         targets = [goal.tolist() for goal in goals]
-        while not deadline.over:
+        for _ in range(self._tries):
             found = panda.rrtc(start.tolist(), targets, around, settings, sampler)
+            if query.over:
+                break
             if not found.solved:
                 continue
             for path in (panda.simplify(found.path, around, simplify, sampler).path, found.path):
@@ -63,9 +66,9 @@ class VampPlanner:
                 # It computes in single precision.
                 rows[0] = start
                 rows[-1] = goals[int(np.argmin(np.linalg.norm(goals - rows[-1], axis=1)))]
-                if all(problem.world.inside_limits(row) for row in rows) and valid.path(rows):
-                    return Path(rows, NAME, deadline.spent_s)
-        return deadline.failed(f"no path of {NAME} held in the simulator's own collision check")
+                if all(problem.world.inside_limits(row) for row in rows) and query.valid.path(rows):
+                    return query.found(rows)
+        return query.failed(f"no path of {NAME} held in the simulator's own collision check")
 
     def _environment(self, world: World, ends: Sequence[FloatArray]) -> Any:
         """Return its picture of the world, without what its coarser robot touches where ours is free."""
