@@ -17,13 +17,15 @@ def generate(
     count: int = 10,
     seed: int = 0,
     tries: int = 5,
+    perturb: tuple[str, ...] = (),
     workers: int = 1,
     out: Path = Path("demos"),
+    allow_mixed: bool = False,
 ) -> int:
     """Make demonstrations: draw a scene, plan through its keyposes, carry it out under all rules, keep what succeeds.
 
-    An interrupted call goes on when it is repeated. Exit code 1 when a task has fewer than are wanted: one of which
-    fewer than a fifth of the draws succeed is given up after twenty.
+    An interrupted call goes on when it is repeated, also with a higher count. Exit code 1 when a task has fewer than
+    are wanted: one of which fewer than a fifth of the draws succeed is given up after twenty.
 
     Args:
         suite: built-in suite names, folders or scenario files; `all` stands for `aag`, `hri`, `tsa` and `fshoa`.
@@ -32,15 +34,18 @@ def generate(
         count: demonstrations per task and level.
         seed: of the draws.
         tries: how often a draw is tried, each time with other variants of the keyposes.
+        perturb: `noise`, `init`, `view`, `scene`, `layout`, `unseen`, each also as AXIS=STRENGTH.
         workers: processes; what is made does not depend on it.
         out: folder, made new or gone on with.
+        allow_mixed: go on although versions or files of tasks differ; the folder is labelled as mixed.
     """
     from libero_safety.eval.demo_command import run_generate
     from libero_safety.eval.demos import DemosPlan
     from libero_safety.suites import PHYSICAL
 
     suites = PHYSICAL if suite == ("all",) else suite
-    return run_generate(out, DemosPlan(suites, count, level, task, seed, tries), workers, say=print)
+    plan = DemosPlan(suites, count, level, task, seed, tries, perturb)
+    return run_generate(out, plan, workers, allow_mixed, say=print)
 
 
 @demo_app.command(name="yield")
@@ -56,16 +61,25 @@ def yield_(folder: Positional[Path]) -> int:
 
 
 @demo_app.command
-def verify(folder: Positional[Path], brute_force: bool = False) -> int:
+def verify(
+    folder: Positional[Path],
+    brute_force: bool = False,
+    sample: int = 0,
+    workers: int = 1,
+    result: Path | None = None,
+) -> int:
     """Execute stored actions again; exit code 1 when a demonstration ends otherwise or breaks a rule.
 
     Args:
         folder: what `demo generate` has written.
         brute_force: also look at every physics step for shapes that share space, without the simulator's help; slow.
+        sample: only so many, of all tasks and levels alike; which ones follows from their keys. 0 for all.
+        workers: processes.
+        result: where the verdict is written as JSON; `replay.json` or `brute-force.json` in the folder by default.
     """
     from libero_safety.eval.demo_command import run_verify
 
-    return run_verify(folder, brute_force, say=print)
+    return run_verify(folder, brute_force, sample, workers, result, say=print)
 
 
 @demo_app.command

@@ -33,6 +33,8 @@ from libero_safety.types import Key, Trace
 
 FORMAT = 1
 HEADER, DRAWS, ARRAYS = "demos.json", "draws.jsonl", "arrays"
+MIXABLE = ("versions", "git", "task_hashes")
+"""Fields of a header in which what is added to a folder may differ, if that is allowed: by whom it was made."""
 
 
 class DemosError(RunLogError):
@@ -121,53 +123,72 @@ class Demos:
 
 
 class DemoWriter:
-    """Appends draws to one folder; the only writer of it (a lock holds others off)."""
+    """Appends draws to one folder; the only writer of it (a lock holds others off).
+
+    A folder is gone on with when its header says the same. Of its fields, `count` may grow; those of `MIXABLE` may
+    differ when the caller allows it, and the differences are kept in the field `mixed`.
+    """
 
     def __init__(self, folder: Path, lines: LineFile) -> None:
         self.folder = folder
         self._lines = lines
 
     @classmethod
-    def open(cls, folder: Path, header: Mapping[str, JsonValue]) -> Self:
+    def open(cls, folder: Path, header: Mapping[str, JsonValue], *, allow_mixed: bool = False) -> Self:
         """Start a folder, or go on with one that has the same header.
 
         Raises:
             DemosError: the folder holds other demonstrations or anything else.
             RunLogError: it cannot be written, or another process is writing it.
         """
-        stated = {"format": FORMAT, **header}
+        stated = cast(JsonObject, plain({"format": FORMAT, **header}))
         with naming(folder):
-            if (folder / HEADER).is_file():
-                _refuse_other(folder, stated)
-            elif folder.exists() and any(folder.iterdir()):
+            if not (folder / HEADER).is_file() and folder.exists() and any(folder.iterdir()):
                 raise DemosError(f"{folder} is not empty and holds no demonstrations: choose another folder")
+            if (folder / HEADER).is_file():
+                stated = _merged(folder, stated, allow_mixed)
             (folder / ARRAYS).mkdir(parents=True, exist_ok=True)
         lines = LineFile.open(folder / DRAWS)
-        if not (folder / HEADER).is_file():
+        try:
+            lines.cut()
+            with naming(folder):
+                for unfinished in folder.glob("**/.*.part"):
+                    unfinished.unlink()
             write_file(folder / HEADER, (dumps(stated, indent=2) + "\n").encode("utf-8"))
-        lines.cut()
-        for unfinished in folder.glob("**/.*.part"):
-            unfinished.unlink()
+        except BaseException:
+            lines.close()
+            raise
         return cls(folder, lines)
 
-    def append(self, made: Demo | Reject, measures: Mapping[str, float] | None = None) -> None:
+    def append(
+        self,
+        made: Demo | Reject,
+        measures: Mapping[str, float] | None = None,
+        draw: Mapping[str, JsonValue] | None = None,
+    ) -> None:
         """Store what came of one draw; when this returns, it is on disk.
 
         Args:
             made: a demonstration or a reject.
             measures: of a demonstration's executed motion.
+            draw: what is stored as the draw, where more than `Draw.to_dict` says is needed to build its scene.
 
         Raises:
             RunLogError: it cannot be stored. All before it is intact; the call may be repeated.
         """
-        line = _reject_line(made) if isinstance(made, Reject) else self._demo_line(made, measures or {})
+        if draw is None:
+            draw = made.draw.to_dict() if made.draw is not None else {}
+        stored = cast(JsonObject, plain(draw))
+        if isinstance(made, Reject):
+            line = _reject_line(made, stored)
+        else:
+            line = self._demo_line(made, measures or {}, stored)
         self._lines.append(dumps(line))
 
-    def _demo_line(self, demo: Demo, measures: Mapping[str, float]) -> JsonObject:
+    def _demo_line(self, demo: Demo, measures: Mapping[str, float], draw: JsonObject) -> JsonObject:
         content = trace_to_bytes(demo.trace)
         name = trace_name(demo.draw.key, 1)
         write_file(self.folder / ARRAYS / name, content)
-        draw = cast(JsonObject, plain(demo.draw.to_dict()))
         return {
             "key": plain(asdict(demo.draw.key)),
             "made": "demo",
@@ -238,21 +259,45 @@ def _read_header(folder: Path) -> JsonObject:
     return header
 
 
-def _refuse_other(folder: Path, stated: Mapping[str, JsonValue]) -> None:
+def _merged(folder: Path, new: JsonObject, allow_mixed: bool) -> JsonObject:
+    """Return the header of a folder that is gone on with.
+
+    Raises:
+        DemosError: it holds what was made otherwise, or more than is wanted now.
+    """
     old = _read_header(folder)
-    new = cast(JsonObject, plain(stated))
-    lines = [
-        f"{n}: was {old.get(n)!r}, now {new.get(n)!r}"
-        for n in sorted({*old, *new})
-        if old.get(n) != new.get(n)
-    ]
-    if lines:
+    mixed = old.get("mixed") or []
+    was, now = _flat(old), _flat(new)
+    names = sorted(n for n in {*was, *now} - {"count", "mixed"} if was.get(n) != now.get(n))
+    lines = [f"{n}: was {was.get(n, 'absent')!r}, now {now.get(n, 'absent')!r}" for n in names]
+    by_whom = all(name.partition(".")[0] in MIXABLE for name in names)
+    if lines and not (allow_mixed and by_whom):
         raise DemosError(
             f"{folder} holds demonstrations made otherwise ({'; '.join(lines)}): choose another folder"
+            + (", or allow mixed ones" if by_whom else "")
         )
+    fewer, more = old.get("count"), new.get("count")
+    if isinstance(fewer, int) and isinstance(more, int) and more < fewer:
+        raise DemosError(
+            f"{folder} is to hold {fewer} demonstrations of each task and level: ask for as many or more"
+        )
+    assert isinstance(mixed, list)
+    return {**new, "mixed": [*mixed, *lines]} if mixed or lines else new
 
 
-def _reject_line(reject: Reject) -> JsonObject:
+def _flat(header: JsonObject) -> JsonObject:
+    """Return the fields of a header, those of what it names by whom it was made one by one."""
+    flat = {name: value for name, value in header.items() if name not in MIXABLE}
+    for name in MIXABLE:
+        value = header.get(name)
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": item for key, item in value.items()}
+        elif value is not None:
+            flat[name] = value
+    return flat
+
+
+def _reject_line(reject: Reject, draw: JsonObject) -> JsonObject:
     return {
         "key": plain(asdict(reject.key)),
         "made": "reject",
@@ -260,7 +305,7 @@ def _reject_line(reject: Reject) -> JsonObject:
         "stage": reject.failure.stage,
         "detail": reject.failure.detail,
         "tries": reject.tries,
-        "draw": plain(reject.draw.to_dict()) if reject.draw is not None else {},
+        "draw": draw,
     }
 
 

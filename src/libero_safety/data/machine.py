@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,10 +16,14 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def installed_versions() -> dict[str, str]:
-    """Return the versions of what can move a score; `unknown` for a package that is not installed."""
+def installed_versions(more: Sequence[str] = ()) -> dict[str, str]:
+    """Return the versions of what can move a score; `unknown` for a package that is not installed.
+
+    Args:
+        more: further packages, by their names in the package index.
+    """
     found = {"python": platform.python_version()}
-    for name in ("libero-safety", "mujoco", "numpy"):
+    for name in ("libero-safety", "mujoco", "numpy", *more):
         try:
             found[name.replace("-", "_")] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -15,7 +15,7 @@ from libero_safety.demo.keypose import KeyposeError, task_keyposes
 from libero_safety.demo.rejects import REASONS
 from libero_safety.demo.target import GRIPPER, world_target
 from libero_safety.errors import LiberoSafetyError
-from libero_safety.eval.demo_check import stored_draw, stored_tasks
+from libero_safety.eval.demo_replay import stored_draw, stored_tasks
 from libero_safety.sim.env import Env
 from libero_safety.sim.vision import gl_backend
 from libero_safety.types import FloatArray

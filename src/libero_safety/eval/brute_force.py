@@ -4,9 +4,10 @@ Nothing here asks the simulator about contacts or distances, and no margin is ke
 from it. It is slow, and finds what a collision check with a wrong margin, a wrong pair or a wrong time would miss.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import product
 
 import mujoco
 import numpy as np
@@ -20,8 +21,12 @@ SPACING_M = 0.002
 """Distance between points on a surface."""
 DEEP_M = 2e-4
 """How far a point must be inside to count: the rounding of touching faces is less."""
-NEAR_M = 0.01
-"""Pairs of shapes whose bounding spheres are further apart than this are not looked at."""
+NEAR_M = 0.05
+"""Pairs of shapes that are further apart than this are not measured."""
+FAR_M = 0.1
+"""How far apart two shapes are is known up to this."""
+SPARE_M = 0.03
+"""Way that geoms may go before it is looked again which of them are near."""
 MOST_POINTS = 6000
 
 
@@ -48,11 +53,19 @@ class Solid:
 
     Attributes:
         points: (n, 3) all over its surface (m).
-        outside: how far outside points (n, 3) are at least; negative inside.
+        outside: how far outside points (n, 3) are at least; negative inside. It changes no faster than the point.
     """
 
     points: FloatArray
     outside: Callable[[FloatArray], FloatArray]
+
+    @cached_property
+    def box(self) -> tuple[FloatArray, FloatArray]:
+        """Centre and half sizes of a box that holds it (m)."""
+        if not len(self.points):
+            return np.zeros(3), np.full(3, np.inf)
+        low, high = self.points.min(axis=0) - SPACING_M, self.points.max(axis=0) + SPACING_M
+        return (low + high) / 2.0, (high - low) / 2.0
 
 
 def solid_of(model: mujoco.MjModel, geom: int) -> Solid:
@@ -66,10 +79,10 @@ def solid_of(model: mujoco.MjModel, geom: int) -> Solid:
     if kind == mujoco.mjtGeom.mjGEOM_MESH:
         mesh = int(model.geom_dataid[geom])
         start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
-        return _hull(np.array(model.mesh_vert[start : start + count], np.float64))
+        return _hull(np.array(model.mesh_vert[start : start + count], np.float64).tobytes())
     if kind == mujoco.mjtGeom.mjGEOM_BOX:
         corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size
-        return _hull(corners)
+        return _hull(corners.tobytes())
     if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
         radius, half = float(size[0]), float(size[1])
         return Solid(
@@ -93,65 +106,152 @@ def solid_of(model: mujoco.MjModel, geom: int) -> Solid:
 class BruteForce:
     """Looks at every physics step; a `SubstepHook`.
 
+    A pair is measured anew when it may be nearer than the nearest so far. It cannot be while the shapes have shifted
+    and turned less, seen from each other, than they were apart when they were measured: so nothing is left out.
+
     Attributes:
         overlaps: the first of each rule, in the order in which they were found.
-        nearest_m: smallest distance by which a point of one was outside the other, of pairs that came near.
+        nearest_m: no two were nearer to each other than this, at most `NEAR_M`; negative when they shared space.
+        physics_steps: how many were looked at.
     """
 
     def __init__(self, scene: Scene) -> None:
         """Prepare the shapes of everything that a contact or clearance rule is about."""
-        self._scene = scene
+        self._model = scene.model
         self._solids: dict[int, Solid] = {}
-        self._rules = [(name, *pair) for name, pair in _pairs(scene)]
+        self._pairs = _Pairs(scene.model, _rules(scene))
         self.overlaps: list[Overlap] = []
         self.nearest_m = NEAR_M
+        self.physics_steps = 0
 
     def after_substep(self, scene: Scene, data: mujoco.MjData) -> None:
         """Look at the shapes as they are."""
-        for name, first, second, is_held in self._rules:
-            if any(overlap.rule == name for overlap in self.overlaps):
+        self.physics_steps += 1
+        for pair in self._pairs.to_measure(data, max(self.nearest_m, -DEEP_M)):
+            asked = [
+                rule for rule in pair.rules if not rule.broken and (rule.held is None or rule.held(data))
+            ]
+            if not asked:
                 continue
-            for a, b in self._near(data, first, second):
-                if is_held is not None and not is_held(data):
-                    break
-                depth = self._depth(data, a, b)
-                self.nearest_m = min(self.nearest_m, -depth)
-                if depth > DEEP_M:
-                    model = scene.model
-                    found = Overlap(name, float(data.time), model.geom(a).name, model.geom(b).name, depth)
-                    self.overlaps.append(found)
-                    break
+            a, b = pair.geoms
+            outside = self._outside(data, a, b), self._outside(data, b, a)
+            self._pairs.note(pair, outside)
+            nearest_m = min(outside)
+            self.nearest_m = min(self.nearest_m, nearest_m)
+            if -nearest_m > DEEP_M:
+                first, second = (self._model.geom(geom).name for geom in pair.geoms)
+                for rule in asked:
+                    rule.broken = True
+                    self.overlaps.append(Overlap(rule.name, float(data.time), first, second, -nearest_m))
 
-    def _near(self, data: mujoco.MjData, first: IntArray, second: IntArray) -> list[tuple[int, int]]:
-        bounds = self._scene.model.geom_rbound
-        ways = data.geom_xpos[first][:, None] - data.geom_xpos[second][None]
-        gaps = np.linalg.norm(ways, axis=2) - bounds[first][:, None] - bounds[second][None]
-        return [(int(first[i]), int(second[j])) for i, j in np.argwhere(gaps < NEAR_M)]
-
-    def _depth(self, data: mujoco.MjData, a: int, b: int) -> float:
-        """Return how deep the deepest point of either is in the other; negative when they are apart."""
-        return max(self._inside(data, a, b), self._inside(data, b, a))
-
-    def _inside(self, data: mujoco.MjData, a: int, b: int) -> float:
+    def _outside(self, data: mujoco.MjData, a: int, b: int) -> float:
+        """Return how far the nearest point of `a` is outside `b`; at most `FAR_M`."""
         mine, other = self._solid(a), self._solid(b)
-        if not len(mine.points):
-            return -NEAR_M
-        rotation, turned = (data.geom_xmat[g].reshape(3, 3) for g in (a, b))
-        world = mine.points @ rotation.T + data.geom_xpos[a]
-        return -float(other.outside((world - data.geom_xpos[b]) @ turned).min())
+        turn, place = _seen_from(data, np.array([a]), np.array([b]))
+        points = mine.points @ turn[0].T + place[0]
+        centre, half = other.box
+        near = points[(np.abs(points - centre) - half < FAR_M).all(axis=1)]
+        return min(FAR_M, float(other.outside(near).min())) if len(near) else FAR_M
 
     def _solid(self, geom: int) -> Solid:
         if geom not in self._solids:
-            self._solids[geom] = solid_of(self._scene.model, geom)
+            self._solids[geom] = solid_of(self._model, geom)
         return self._solids[geom]
 
 
-_Rule = tuple[IntArray, IntArray, predicate.Check | None]
+@dataclass(eq=False)
+class _Rule:
+    """What one rule keeps apart.
+
+    Attributes:
+        held: whether it applies now; None when it always does.
+        broken: whether an overlap was found.
+    """
+
+    name: str
+    first: IntArray
+    second: IntArray
+    held: predicate.Check | None
+    broken: bool = False
 
 
-def _pairs(scene: Scene) -> list[tuple[str, _Rule]]:
-    """Return what each contact or clearance rule keeps apart, by the rule's words."""
-    found: list[tuple[str, _Rule]] = []
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two geoms, and the rules that keep them apart; `row` is its place among the pairs that are near now."""
+
+    index: int
+    geoms: tuple[int, int]
+    rules: Sequence[_Rule]
+    row: int
+
+
+class _Pairs:
+    """Tells which pairs of shapes may be near."""
+
+    def __init__(self, model: mujoco.MjModel, rules: Sequence[_Rule]) -> None:
+        found: dict[tuple[int, int], list[_Rule]] = {}
+        for rule in rules:
+            for geoms in product(rule.first.tolist(), rule.second.tolist()):
+                found.setdefault(geoms, []).append(rule)
+        self._rules = list(found.values())
+        self._geoms = np.array(list(found), np.int64).reshape(-1, 2)
+        radius = np.array(model.geom_rbound)
+        plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+        self._reach = np.where(plane, 0.0, radius)[self._geoms]
+        self._radii = np.where(plane, np.inf, radius)[self._geoms].sum(axis=1)
+        self._listed_at = np.full((model.ngeom, 3), np.inf)
+        self._near = np.arange(len(self._geoms))
+        # Of each pair as it was measured last, each of the two seen from the other.
+        self._outside = np.full((len(self._geoms), 2), -np.inf)
+        self._turn = np.zeros((len(self._geoms), 3, 3))
+        self._place = np.zeros((len(self._geoms), 2, 3))
+        self._now = self._turn, self._place
+
+    def to_measure(self, data: mujoco.MjData, below_m: float) -> list[_Pair]:
+        """Return the pairs that may be nearer than `below_m`, which is at most `NEAR_M`."""
+        self._list(np.array(data.geom_xpos))
+        near = self._near
+        if not len(near):
+            return []
+        a, b = self._geoms[near].T
+        turn, place = _seen_from(data, a, b)
+        _, back = _seen_from(data, b, a)
+        self._now = turn, np.stack([place, back], axis=1)
+        turned = np.linalg.norm(turn - self._turn[near], axis=(1, 2))
+        shifted = np.linalg.norm(self._now[1] - self._place[near], axis=2)
+        apart = (self._outside[near] - shifted - turned[:, None] * self._reach[near]).min(axis=1)
+        spheres = np.linalg.norm(place, axis=1) - self._radii[near]
+        rows = np.flatnonzero(np.maximum(apart, spheres) < below_m).tolist()
+        return [
+            _Pair(int(near[row]), (int(a[row]), int(b[row])), self._rules[near[row]], row) for row in rows
+        ]
+
+    def note(self, pair: _Pair, outside_m: tuple[float, float]) -> None:
+        """Keep how far the first was outside the second, and the second outside the first, as they are now."""
+        self._outside[pair.index] = outside_m
+        self._turn[pair.index] = self._now[0][pair.row]
+        self._place[pair.index] = self._now[1][pair.row]
+
+    def _list(self, at: FloatArray) -> None:
+        """List the pairs whose bounding spheres are near, or may be before they are listed again."""
+        moved = np.linalg.norm(at - self._listed_at, axis=1)[self._geoms].max(axis=0, initial=0.0)
+        if moved.sum() <= SPARE_M:
+            return
+        self._listed_at = at
+        gaps = np.linalg.norm(at[self._geoms[:, 0]] - at[self._geoms[:, 1]], axis=1) - self._radii
+        self._near = np.flatnonzero(gaps < NEAR_M + SPARE_M)
+
+
+def _seen_from(data: mujoco.MjData, geoms: IntArray, others: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return how each geom is turned (n, 3, 3) and where it is (n, 3), in the frame of another."""
+    frames = data.geom_xmat[others].reshape(-1, 3, 3).transpose(0, 2, 1)
+    turn = frames @ data.geom_xmat[geoms].reshape(-1, 3, 3)
+    return turn, (frames @ (data.geom_xpos[geoms] - data.geom_xpos[others])[:, :, None])[:, :, 0]
+
+
+def _rules(scene: Scene) -> list[_Rule]:
+    """Return what each contact or clearance rule keeps apart."""
+    found: list[_Rule] = []
     for rule in scene.scenario.constraints:
         if rule.word not in ("NoContact", "MinClearance"):
             continue
@@ -161,18 +261,21 @@ def _pairs(scene: Scene) -> list[tuple[str, _Rule]]:
         name = f"({rule.word} {first} {second})"
         others = scene.geoms(second)
         if first != "held":
-            found.append((name, (scene.geoms(first), others, None)))
+            found.append(_Rule(name, scene.geoms(first), others, None))
             continue
         moving = {hazard.entity for hazard in scene.hazards} | {second.partition(".")[0]}
         found += [
-            (f"{name} {thing.name}", (thing.geoms, others, predicate.grasped(scene, thing.name)))
+            _Rule(f"{name} {thing.name}", thing.geoms, others, predicate.grasped(scene, thing.name))
             for thing in scene.entities.values()
             if thing.qpos is not None and thing.name not in moving
         ]
     return found
 
 
-def _hull(vertices: FloatArray) -> Solid:
+@lru_cache(maxsize=1024)
+def _hull(content: bytes) -> Solid:
+    """Return the convex hull of vertices (n, 3); the robot's are those of every scene."""
+    vertices = np.frombuffer(content, np.float64).reshape(-1, 3)
     hull = ConvexHull(vertices)
     planes = np.unique(np.round(hull.equations, 9), axis=0)
     points = np.concatenate([_triangle(vertices[face]) for face in hull.simplices])

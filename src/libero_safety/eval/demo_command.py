@@ -3,22 +3,28 @@
 from pathlib import Path
 
 from libero_safety.data.demos import read_demos
+from libero_safety.data.machine import now
 from libero_safety.eval.atlas import write_atlas
 from libero_safety.eval.command import Say
-from libero_safety.eval.demo_check import verify
-from libero_safety.eval.demos import DemosPlan, make_demos, yield_lines
+from libero_safety.eval.demo_check import Verdict, save_verdict, verdict_file, verify
+from libero_safety.eval.demos import DemosPlan, make_demos
+from libero_safety.eval.interrupts import EXIT_CANCELLED
 from libero_safety.eval.progress import console_progress
-from libero_safety.sim.env import Env
+from libero_safety.eval.yields import yield_lines
 
 EXIT_OK, EXIT_WRONG = 0, 1
 
 
-def run_generate(out: Path, plan: DemosPlan, workers: int, say: Say) -> int:
+def run_generate(out: Path, plan: DemosPlan, workers: int, allow_mixed: bool, say: Say) -> int:
     """Make demonstrations and say what came of it; exit code 1 when a task has fewer than are wanted."""
-    demos = make_demos(out, plan, workers=workers, progress=console_progress())
+    wanted = plan.count * len(plan.configs())
+    try:
+        demos = make_demos(out, plan, workers=workers, allow_mixed=allow_mixed, progress=console_progress())
+    except KeyboardInterrupt:
+        say(f"interrupted: what was made is in {out}; the same call goes on with it")
+        return EXIT_CANCELLED
     for line in yield_lines(demos):
         say(line)
-    wanted = plan.count * len(plan.configs())
     say(f"demonstrations: {out}")
     if len(demos.demos) >= wanted:
         return EXIT_OK
@@ -36,21 +42,22 @@ def run_yield(folder: Path, say: Say) -> int:
     return EXIT_OK
 
 
-def run_verify(folder: Path, brute_force: bool, say: Say) -> int:
-    """Replay the demonstrations of a folder; exit code 1 when one is not what it was."""
+def run_verify(
+    folder: Path, brute_force: bool, sample: int, workers: int, result: Path | None, say: Say
+) -> int:
+    """Replay demonstrations of a folder and keep the verdict; exit code 1 when one is not what it was."""
     demos = read_demos(folder)
-    wrong = count = 0
-    for found in verify(demos, Env(render=False), brute_force=brute_force):
-        count += 1
-        wrong += not found.ok
-        if found.problem:
-            say(f"WRONG  {found.key}: {found.problem}")
-        for overlap in found.overlaps:
-            where = f"{overlap.first} is {overlap.depth_m * 1000:.2f} mm inside {overlap.second}"
-            say(f"WRONG  {found.key}: {overlap.rule}: {where} at {overlap.time_s:.3f} s")
-    how = "replayed and looked at step by step" if brute_force else "replayed"
-    say(f"{count} demonstrations {how}, {wrong} wrong")
-    return EXIT_WRONG if wrong or not count else EXIT_OK
+    found = tuple(
+        verify(demos, brute_force=brute_force, sample=sample, workers=workers, progress=console_progress())
+    )
+    verdict = Verdict(found, len(demos.demos), brute_force, now())
+    for line in verdict.problems:
+        say(f"WRONG  {line}")
+    file = result or verdict_file(folder, brute_force)
+    save_verdict(verdict, file)
+    say(verdict.summary)
+    say(f"verdict: {file}")
+    return EXIT_OK if verdict.ok else EXIT_WRONG
 
 
 def run_atlas(folder: Path, out: Path | None, say: Say) -> int:

@@ -1,37 +1,37 @@
-"""Demonstrations by the thousand: every task at every level, in parallel, resumable; and what came of the draws."""
+"""Demonstrations by the thousand: every task at every level, in parallel, resumable."""
 
-import math
-import multiprocessing
-from collections import Counter, deque
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import TypeAlias
 
 from libero_safety.data.demos import Demos, DemoWriter, read_demos
-from libero_safety.data.machine import installed_versions
-from libero_safety.data.strict_json import JsonObject, JsonValue
+from libero_safety.data.machine import git_revision, installed_versions
+from libero_safety.data.strict_json import JsonObject, plain
 from libero_safety.demo.generate import TRIES, Demo, Reject, generate
 from libero_safety.demo.report import Failure
 from libero_safety.errors import LiberoSafetyError
+from libero_safety.eval.interrupts import HungError, Interrupts, deadline
 from libero_safety.eval.metrics import ldlj, ldlj_savgol, min_clearance_m
+from libero_safety.eval.perturbed import draws
+from libero_safety.eval.pool import in_order
 from libero_safety.eval.progress import Progress, Silent, Tally
 from libero_safety.eval.simulator import last_lines
+from libero_safety.eval.worker import hung_text
+from libero_safety.eval.yields import Config, Yield, config_of, yields
 from libero_safety.sim.env import Env
-from libero_safety.suites import Task, load_suite
+from libero_safety.suites import BUILTIN, Task, load_suite
 from libero_safety.types import Key
+from libero_safety.ubddl.perturb import Perturbation
 
 BATCH = 4
 """Draws that one process makes before it reports."""
-LEAST_YIELD = 0.2
-"""A task at a level whose draws give fewer demonstrations than this is given up once that is clear."""
-CLEAR_AFTER = 20
-"""Draws after which a yield is clear."""
-
-Config: TypeAlias = tuple[str, str, int]
-"""Suite, task and level."""
+WATCHDOG_S = 600.0
+"""A draw that takes longer hangs."""
+PLANNING = ("ompl", "piqp", "ssik")
+"""Packages that a plan comes from."""
 
 
 class DemosPlanError(LiberoSafetyError):
@@ -49,6 +49,7 @@ class DemosPlan:
         tasks: only these, by name; all when empty.
         seed: of the draws.
         tries: how often a draw is tried, each time with other variants of the keyposes.
+        perturb: how the scenarios are perturbed, as `axis` or `axis=strength`.
     """
 
     suites: tuple[str, ...]
@@ -57,6 +58,7 @@ class DemosPlan:
     tasks: tuple[str, ...] = ()
     seed: int = 0
     tries: int = TRIES
+    perturb: tuple[str, ...] = ()
 
     def configs(self) -> dict[Config, Task]:
         """Return every task at every level that is wanted.
@@ -64,7 +66,10 @@ class DemosPlan:
         Raises:
             DemosPlanError: there is none, or a task that is named is in no suite.
             SuiteError: no such suite.
+            PerturbationError: no such perturbation.
         """
+        for text in self.perturb:
+            Perturbation.parse(text)
         if self.count < 1 or self.tries < 1:
             raise DemosPlanError(f"count is {self.count} and tries {self.tries}: both must be 1 or more")
         found = [task for suite in self.suites for task in load_suite(suite).tasks]
@@ -89,145 +94,144 @@ class DemosPlan:
 
     def header(self) -> JsonObject:
         """Return what a folder of these demonstrations says about itself."""
-        return {
-            "suites": list(self.suites),
-            "levels": list(self.levels),
-            "tasks": list(self.tasks),
+        tasks = {f"{suite}/{name}": task for (suite, name, _), task in self.configs().items()}
+        stated = {
+            "suites": [name if name in BUILTIN else str(Path(name).resolve()) for name in self.suites],
+            "levels": self.levels,
+            "tasks": self.tasks,
+            "count": self.count,
             "seed": self.seed,
             "tries": self.tries,
-            "versions": dict[str, JsonValue](installed_versions()),
+            "perturb": self.perturb,
+            "versions": installed_versions(PLANNING),
+            "git": git_revision(),
+            "task_hashes": {name: _digest(task) for name, task in tasks.items()},
         }
+        return {name: plain(value) for name, value in stated.items()}
 
 
-@dataclass
-class Yield:
-    """What came of the draws of one task at one level.
-
-    Attributes:
-        demos: draws that gave a demonstration.
-        reasons: reject reason -> draws.
-    """
-
-    demos: int = 0
-    reasons: Counter[str] = field(default_factory=Counter[str])
-
-    @property
-    def draws(self) -> int:
-        """All draws."""
-        return self.demos + self.reasons.total()
-
-    @property
-    def share(self) -> float:
-        """Share of draws that gave a demonstration; NaN without draws."""
-        return self.demos / self.draws if self.draws else math.nan
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether it is clear that too few draws will do."""
-        return self.draws >= CLEAR_AFTER and self.share < LEAST_YIELD
+def _digest(task: Task) -> str:
+    """Return a hash (hexadecimal) of a task's scenario and keyposes."""
+    content = task.path.read_bytes()
+    keyposes = task.path.parent / "keyposes" / f"{task.path.stem}.toml"
+    if keyposes.is_file():
+        content += keyposes.read_bytes()
+    return hashlib.sha256(content).hexdigest()
 
 
-def yields(demos: Demos) -> dict[Config, Yield]:
-    """Return what came of the draws of each task at each level."""
-    found: dict[Config, Yield] = {}
-    for record in demos.demos:
-        found.setdefault(_config(record.key), Yield()).demos += 1
-    for record in demos.rejects:
-        found.setdefault(_config(record.key), Yield()).reasons[record.reason] += 1
-    return dict(sorted(found.items()))
-
-
-def make_demos(out: Path, plan: DemosPlan, *, workers: int = 1, progress: Progress | None = None) -> Demos:
+def make_demos(
+    out: Path,
+    plan: DemosPlan,
+    *,
+    workers: int = 1,
+    allow_mixed: bool = False,
+    progress: Progress | None = None,
+) -> Demos:
     """Make demonstrations until every task has as many as are wanted, or is given up; store each at once.
 
-    A folder that holds some already is gone on with. The result does not depend on the number of processes.
+    A folder that holds some already is gone on with: the result is that of one call. It does not depend on the
+    number of processes. While this runs in the main thread, SIGINT and SIGTERM end it between two draws; with more
+    than one worker the calling script needs `if __name__ == "__main__":`.
+
+    Args:
+        out: a new or empty folder, or one that holds demonstrations of the same plan, or of one with a lower count.
+        plan: what to make.
+        workers: processes.
+        allow_mixed: go on although versions or files of tasks differ; what differs is noted in the header.
+        progress: is told after every draw.
 
     Raises:
         DemosPlanError: nothing is wanted.
         DemosError: the folder holds something else.
-        RunLogError: it cannot be written.
+        RunLogError: it cannot be written. What is stored is intact; the call may be repeated.
+        PoolError: a process was ended from outside; likewise.
+        KeyboardInterrupt: a signal; likewise.
     """
     configs = plan.configs()
     show = progress or Silent()
-    with DemoWriter.open(out, plan.header()) as writer:
-        state = _State(plan, configs, read_demos(out))
-        try:
+    with ExitStack() as stack:
+        writer = stack.enter_context(DemoWriter.open(out, plan.header(), allow_mixed=allow_mixed))
+        stack.callback(show.close)
+        state = _State(plan, configs, read_demos(out), 1 if workers <= 1 else BATCH)
+        show.update(state.tally())
+        made = in_order(partial(_make_batch, plan), state.batches(), workers)
+        interrupts = stack.enter_context(Interrupts())
+        stack.callback(made.close)
+        while True:
+            with interrupts.allowed():
+                batch = next(made, None)
+            if batch is None:
+                break
+            for item in batch:
+                if state.take(item.result):
+                    writer.append(item.result, item.measures, item.draw)
             show.update(state.tally())
-            for made, measures in _produce(state, workers):
-                if state.wanted(made):
-                    writer.append(made, measures)
-                    state.count(made)
-                    show.update(state.tally())
-        finally:
-            show.close()
     return read_demos(out)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What came of a draw, with what is stored beside it."""
+
+    result: Demo | Reject
+    measures: dict[str, float] = field(default_factory=dict[str, float])
+    draw: JsonObject | None = None
 
 
 class _State:
     """How many demonstrations there are, and which draws come next."""
 
-    def __init__(self, plan: DemosPlan, configs: Mapping[Config, Task], stored: Demos) -> None:
-        self.plan, self._configs = plan, configs
+    def __init__(self, plan: DemosPlan, configs: Mapping[Config, Task], stored: Demos, batch: int) -> None:
+        self._plan, self._configs, self._batch = plan, configs, batch
         self._yields = {config: Yield() for config in configs}
         self._yields.update({c: y for c, y in yields(stored).items() if c in configs})
         self._next = {config: found.draws for config, found in self._yields.items()}
 
-    def batches(self) -> Iterator[list[Key]]:
-        """Yield draws to make, task by task in turn, until all have enough or are given up."""
-        while open_configs := [config for config in self._configs if not self._done(config)]:
-            for config in open_configs:
-                start = self._next[config]
-                left = self.plan.count - self._yields[config].demos
-                size = min(BATCH, max(left, 1))
-                self._next[config] = start + size
-                yield [Key(*config, self.plan.seed, index) for index in range(start, start + size)]
+    def batches(self) -> Iterator[list[Key] | None]:
+        """Yield draws to make, task by task in turn, until all have enough or are given up.
 
-    def wanted(self, made: Demo | Reject) -> bool:
-        """Whether a task does not have enough yet: what is made beyond that is dropped, so that runs are alike."""
-        return not self._done(_config(_key(made)))
+        None while those that are being made may be enough.
+        """
+        while not all(map(self._done, self._configs)):
+            waiting = True
+            for config in self._configs:
+                start, left = self._next[config], self._left(config)
+                if left > 0:
+                    waiting = False
+                    self._next[config] = start + min(self._batch, left)
+                    yield [Key(*config, self._plan.seed, i) for i in range(start, self._next[config])]
+            if waiting:
+                yield None
 
-    def count(self, made: Demo | Reject) -> None:
-        """Count what has been stored."""
-        found = self._yields[_config(_key(made))]
+    def take(self, made: Demo | Reject) -> bool:
+        """Count what came of a draw; False if its task is given up already, so that it must be dropped."""
+        config = config_of(_key(made))
+        if self._done(config):
+            return False
+        found = self._yields[config]
         if isinstance(made, Demo):
             found.demos += 1
         else:
             found.reasons[made.failure.reason] += 1
+        return True
 
     def tally(self) -> Tally:
         """Return how far it is."""
         demos = sum(found.demos for found in self._yields.values())
         rejects = sum(found.reasons.total() for found in self._yields.values())
-        planned = self.plan.count * len(self._configs)
+        planned = self._plan.count * len(self._configs)
         return Tally(planned, {"kept": demos}, rejected=rejects, unit="demonstrations")
+
+    def _left(self, config: Config) -> int:
+        """Return how many draws a task needs at least, beside those that are being made."""
+        if self._done(config):
+            return 0
+        found = self._yields[config]
+        return self._plan.count - found.demos - (self._next[config] - found.draws)
 
     def _done(self, config: Config) -> bool:
         found = self._yields[config]
-        return found.demos >= self.plan.count or found.hopeless
-
-
-_Made: TypeAlias = tuple[Demo | Reject, dict[str, float]]
-
-
-def _produce(state: _State, workers: int) -> Iterator[_Made]:
-    """Yield what comes of each draw, in the order of the draws, whatever the number of processes."""
-    plan, batches = state.plan, state.batches()
-    if workers == 1:
-        for batch in batches:
-            yield from _make_batch(plan, batch)
-        return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        pending: deque[Future[list[_Made]]] = deque()
-        try:
-            while True:
-                while len(pending) < 2 * workers and (batch := next(batches, None)) is not None:
-                    pending.append(pool.submit(_make_batch, plan, batch))
-                if not pending:
-                    return
-                yield from pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()
+        return found.demos >= self._plan.count or found.hopeless
 
 
 def _make_batch(plan: DemosPlan, keys: Sequence[Key]) -> list[_Made]:
@@ -235,14 +239,33 @@ def _make_batch(plan: DemosPlan, keys: Sequence[Key]) -> list[_Made]:
 
 
 def _make(plan: DemosPlan, key: Key) -> _Made:
-    env = _env()
     try:
-        scenario = _configs(plan)[_config(key)].scenario(key.level)
-        made = next(generate([(scenario, key)], env, tries=plan.tries))
+        with deadline(WATCHDOG_S):
+            return _draw(plan, key, _env())
+    except HungError as error:
+        text = f"{hung_text(WATCHDOG_S)}\n{last_lines(error)}"
     except Exception as error:
-        _env.cache_clear()
-        return Reject(key, Failure("internal", "", last_lines(error)), 1), {}
-    return made, measures(made) if isinstance(made, Demo) else {}
+        text = last_lines(error)
+    _env.cache_clear()
+    return _Made(Reject(key, Failure("internal", "", text), 1))
+
+
+def _draw(plan: DemosPlan, key: Key, env: Env) -> _Made:
+    scenario = _configs(plan)[config_of(key)].scenario(key.level)
+    result: Demo | Reject | None = None
+    log: JsonObject | None = None
+    try:
+        # Of a perturbed scenario there are more where the start of the first is impossible.
+        for drawn in draws(scenario, key, tuple(map(Perturbation.parse, plan.perturb)), env.catalog):
+            chosen = drawn.perturbed.scenario if drawn.perturbed else scenario
+            log = drawn.to_dict()
+            result = next(generate([(chosen, key)], env, tries=plan.tries))
+            if isinstance(result, Demo) or result.failure.reason not in ("no_draw", "invalid_start"):
+                break
+    except LiberoSafetyError as error:
+        result = Reject(key, Failure("no_draw", "", str(error)), 1)
+    assert result is not None, "there is at least one draw"
+    return _Made(result, measures(result) if isinstance(result, Demo) else {}, log)
 
 
 def measures(demo: Demo) -> dict[str, float]:
@@ -260,21 +283,6 @@ def measures(demo: Demo) -> dict[str, float]:
     }
 
 
-def yield_lines(demos: Demos) -> list[str]:
-    """Return a table: for each task and level the draws, demonstrations, their share, and the reject reasons."""
-    lines = [f"{'task':<72} level draws demos yield  rejects"]
-    for (suite, task, level), found in yields(demos).items():
-        reasons = ", ".join(f"{count} {reason}" for reason, count in found.reasons.most_common())
-        name = f"{suite}/{task}"
-        lines.append(
-            f"{name[:72]:<72} L{level:<4} {found.draws:>5} {found.demos:>5} {found.share:>5.0%}  {reasons}"
-        )
-    total = Counter(record.reason for record in demos.rejects)
-    lines.append(f"{len(demos.demos)} demonstrations of {len(demos.done())} draws")
-    lines += [f"  {count} rejected: {reason}" for reason, count in total.most_common()]
-    return lines
-
-
 @cache
 def _env() -> Env:
     """One environment per process."""
@@ -284,10 +292,6 @@ def _env() -> Env:
 @cache
 def _configs(plan: DemosPlan) -> dict[Config, Task]:
     return plan.configs()
-
-
-def _config(key: Key) -> Config:
-    return key.suite, key.task, key.level
 
 
 def _key(made: Demo | Reject) -> Key:

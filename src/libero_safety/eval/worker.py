@@ -282,7 +282,7 @@ class _Worker:
 def work(connection: Connection, config: EvalConfig, make_runner: RunnerFactory) -> None:
     """Run jobs from `connection` until None or the end of the parent: the life of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The terminal sends Ctrl-C to all; the parent decides.
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     try:
         runner = make_runner(config)
     except LiberoSafetyError as error:
@@ -301,8 +301,12 @@ def work(connection: Connection, config: EvalConfig, make_runner: RunnerFactory)
         runner.close()
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent has ended, however that came."""
+def end_with_parent() -> None:
+    """From now on, end this process when its parent ends, however that comes."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
