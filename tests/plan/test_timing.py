@@ -15,13 +15,12 @@ pytest.importorskip("piqp")
 from libero_safety.eval.metrics import ldlj
 from libero_safety.plan.corridor import TipPath
 from libero_safety.plan.extra import MissingExtraError
+from libero_safety.plan.limits import DT_S, TipLimits
 from libero_safety.plan.response import law
 from libero_safety.plan.smooth import Smoother
 from libero_safety.plan.timing import (
-    DT_S,
     JOINT_SPEED_RAD_S,
     TimingFailed,
-    TipLimits,
     TipMotion,
     hold,
     time_path,
@@ -65,19 +64,38 @@ def off_path(motion: TipMotion, *offsets) -> float:
 
 def test_a_straight_move_has_the_closed_form_of_least_jerk():
     """Flash and Hogan 1985: peak speed 1.875 L / T and dimensionless jerk 720 / 1.875^2."""
-    way = np.array([0.15, 0.2, -0.1])
-    motion = through(way)
+    way, jerk = np.array([0.15, 0.2, -0.1]), 0.5
+    motion = through(way, limits=TipLimits(jerk_m_s3=jerk))
     moving_s = (motion.steps - 2) * DT_S  # the third sample is the first that may move
-    peak = speeds(motion).max()
-    assert peak == pytest.approx(1.875 * np.linalg.norm(way) / moving_s, rel=0.02)
+    length = float(np.linalg.norm(way))
+    assert speeds(motion).max() == pytest.approx(1.875 * length / moving_s, rel=0.02)
     assert ldlj(motion.pos, DT_S).value == pytest.approx(-5.322, abs=0.1)
-    assert 0.93 * LIMITS.speed_m_s < peak <= LIMITS.speed_m_s
+    # Its jerk has the root mean square sqrt(720) L / T^3, here the limit.
+    assert moving_s == pytest.approx((np.sqrt(720.0) * length / jerk) ** (1 / 3), rel=0.05)
     assert off_path(motion, way) < 2e-3
     along = (motion.pos - POS) @ way / (way @ way)
     assert (np.diff(along) > -1e-6).all()
     assert along.min() > -1e-4
     assert along.max() < 1.0 + 1e-4, "no overshoot"
     np.testing.assert_allclose(motion.pos[[0, -1]], [POS, POS + way], atol=1e-9)
+
+
+def jerk(motion: TipMotion) -> float:
+    return float(np.sqrt((np.diff(motion.pos, 3, axis=0) ** 2).sum(axis=1).mean())) / DT_S**3
+
+
+def test_a_long_move_cruises_at_full_speed_and_has_no_more_jerk_than_a_short_one():
+    limits = TipLimits(jerk_m_s3=0.8)
+    long, short = (through((0.0, 0.0, 0.0), (0.0, way, 0.0), limits=limits) for way in (0.4, 0.1))
+    assert 0.85 * 0.8 < jerk(long) <= 0.8
+    assert 0.85 * 0.8 < jerk(short) <= 0.8
+    speed = speeds(long)
+    held = speed > 0.97 * speed.max()
+    assert speed.max() <= LIMITS.speed_m_s
+    assert held.sum() > 0.2 * long.steps
+    # Least jerk would need as long as its peak of 1.875 times the mean speed allows.
+    assert (long.steps - 2) * DT_S < 0.85 * 1.875 * 0.4 / speed.max()
+    assert speeds(short).max() < 0.9 * LIMITS.speed_m_s
 
 
 def test_it_starts_and_ends_at_rest():
@@ -261,7 +279,7 @@ def test_smoothest_between_ends_is_the_quintic():
     share = np.clip((np.arange(count) - 1.0) / (count - 3.0), 0.0, 1.0)
     quintic = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
     ends = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
-    found = Smoother(count).smoothest(ends, np.full(count, -1.0), np.full(count, 2.0))
+    found = Smoother(count).smoothest(ends, np.full(count, -1.0), np.full(count, 2.0), 1.0)
     np.testing.assert_allclose(found, quintic, atol=5e-3)
 
 
@@ -269,8 +287,18 @@ def test_smoothest_satisfies_its_corridor_or_says_there_is_none():
     count, ends = 40, np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     low, high = np.full(count, -1.0), np.full(count, 2.0)
     high[:20] = 0.1
-    found = Smoother(count).smoothest(ends, low, high)
+    found = Smoother(count).smoothest(ends, low, high, 1.0)
     assert found is not None
     assert found[3:20].max() <= 0.1 + 1e-7
     low[10], high[10] = 0.5, 0.4
-    assert Smoother(count).smoothest(ends, low, high) is None
+    assert Smoother(count).smoothest(ends, low, high, 1.0) is None
+
+
+def test_smoothest_takes_no_longer_steps_than_it_may():
+    """With the longest step w the distance 1 needs at least 1 / w of them."""
+    count, ends, step = 40, np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]), 1.0 / 30.0
+    low, high = np.full(count, -1.0), np.full(count, 2.0)
+    found = Smoother(count).smoothest(ends, low, high, step)
+    assert found is not None
+    assert np.abs(np.diff(found)).max() <= step + 1e-7
+    assert Smoother(count).smoothest(ends, low, high, 1.0 / 36.0) is None

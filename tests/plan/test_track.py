@@ -9,8 +9,9 @@ pytest.importorskip("piqp")
 
 from libero_safety.eval.metrics import ldlj
 from libero_safety.plan.corridor import TipPath
+from libero_safety.plan.limits import DT_S, TipLimits
 from libero_safety.plan.response import Modes, law
-from libero_safety.plan.timing import DT_S, TipLimits, TipMotion, hold, time_path
+from libero_safety.plan.timing import TipMotion, hold, time_path
 from libero_safety.plan.track import Tracker
 
 ROBOT = Robot()

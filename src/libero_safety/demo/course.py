@@ -22,8 +22,6 @@ from libero_safety.types import FloatArray, Keypose
 
 MEAN_SPEED_M_S = 0.13
 """For guessing when a stage will end."""
-STILL_M_S = 0.01
-"""A tip that is faster has no time for other variants."""
 
 ASIDE_M = (
     (0.0, 0.0, 0.15),
@@ -108,9 +106,9 @@ class Course:
 
     def _found(self, situation: Situation, passed: int) -> Planned | Failure:
         found: Planned | Failure = self._plan(situation, passed)
-        moving = float(np.linalg.norm(situation.velocity[:3])) > STILL_M_S
         for attempt in range(1, self._tries):
-            if isinstance(found, Planned) or passed or moving or not self._redraw():
+            # A tip on its way has no time for other variants.
+            if isinstance(found, Planned) or passed or not situation.at_rest or not self._redraw():
                 break
             found = self._plan(situation, passed, attempt)
         if isinstance(found, Failure) and found.reason == "path_blocked_by_moving_hazard":

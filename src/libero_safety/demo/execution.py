@@ -20,8 +20,9 @@ on nothing. `lost`: what was held is held no more."""
 
 DRIFT_M, PUSH_DRIFT_M = 0.015, 0.08
 """How far the tip may be from where it should be, and on the way of a push, which meets resistance."""
-SHIFT_M, SLIP_M, LOST_M = 0.006, 0.012, 0.09
-"""How far a thing to be grasped, and one that is held, may be from where it was; further than the last it is lost."""
+SHIFT_M, SLIP_M, LOST_M, SWING_M = 0.006, 0.012, 0.09, 0.001
+"""How far a thing to be grasped, and one that is held, may be from where it was; further than the third it is lost.
+What moves faster than the last in a control step has not come to rest in the gripper."""
 ARM_M = 0.06
 """Where the turn of a thing counts: a bowl that is held at its rim swings."""
 LATE_STEPS = 2
@@ -58,6 +59,7 @@ class Execution:
         self.outcome: Outcome = "going"
         self.steps, self.error_m = 0, 0.0
         self._late = self._acted = self._arriving = 0
+        self._shifted_m = 0.0
         self._fingers = env.gripper()
 
     def action(self) -> FloatArray | None:
@@ -138,12 +140,13 @@ class Execution:
             return "drift"
         if self._acted or self._thing is None:
             return None
-        shift = self._shift()
+        before, self._shifted_m = self._shifted_m, self._shift()
         if self.stage.holds is None:
-            return "moved" if shift > SHIFT_M else None
-        if shift > LOST_M:
+            return "moved" if self._shifted_m > SHIFT_M else None
+        if self._shifted_m > LOST_M:
             return "lost"
-        return "moved" if shift > SLIP_M else None
+        # What hangs from the fingers swings when it is lifted; where it will end shows when it has stopped.
+        return "moved" if self._shifted_m > SLIP_M and self._shifted_m - before < SWING_M else None
 
     def _shift(self) -> float:
         """Return how far the thing is from where it was, its turn included when it is held."""

@@ -18,8 +18,8 @@ from libero_safety.demo.stages import Stage
 from libero_safety.demo.variants import sample_variants
 from libero_safety.errors import LiberoSafetyError
 from libero_safety.plan.kinematics import Arm
+from libero_safety.plan.limits import DT_S
 from libero_safety.plan.planners import make_planner
-from libero_safety.plan.timing import DT_S
 from libero_safety.sim.env import Env
 from libero_safety.types import ACTION_SIZE, Chunk, FloatArray, Keypose, Observation
 

@@ -17,14 +17,15 @@ from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage
 from libero_safety.demo.worlds import Worlds
 from libero_safety.plan.corridor import TipPath
+from libero_safety.plan.limits import DT_S, TipLimits
 from libero_safety.plan.problem import EFFORT, Planner
-from libero_safety.plan.timing import DT_S, TimingFailed, TipLimits, TipMotion, time_path
+from libero_safety.plan.timing import TimingFailed, TipMotion, time_path
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
 
-LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.0, authority=0.9)
+LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.5, authority=0.98)
 """Along one axis the controller itself allows less speed than this; across several it adds up."""
-SLOW_LIMITS = TipLimits(speed_m_s=0.12, turn_rad_s=0.6)
+SLOW_LIMITS = TipLimits(speed_m_s=0.2, turn_rad_s=1.0)
 """Where something has to give way."""
 POUR_LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.5)
 """Where something tips in the gripper: quickly, before it slips."""
@@ -198,7 +199,7 @@ class _Search:
         failure = Failure("timing_failed", stage.name, "")
         for free in FREE:
             path = _Path.of(segments, *free)
-            motion = self._smooth(path, world)
+            motion = self._smooth(path, world, stops=free is FREE[-1])
             if isinstance(motion, TipMotion):
                 passes = np.maximum.accumulate([path.owner(pos) for pos in motion.pos])
                 planner = next((s.planner for s in segments if s.planner != "straight"), "straight")
@@ -208,7 +209,7 @@ class _Search:
             failure = self._untimed(motion, path, world)
         return failure
 
-    def _smooth(self, path: "_Path", world: WorldOf) -> TipMotion | TimingFailed:
+    def _smooth(self, path: "_Path", world: WorldOf, *, stops: bool) -> TipMotion | TimingFailed:
         situation = self._situation
         arm, start = situation.arm, situation.joints
 
@@ -222,7 +223,9 @@ class _Search:
 
         pours = any(keypose.verb == "pour" for keypose in self._stage.keyposes)
         limits = SLOW_LIMITS if self._stage.slow else POUR_LIMITS if pours else LIMITS
-        return time_path(arm, path.tip, start, valid=valid, limits=limits, velocity=situation.velocity)
+        return time_path(
+            arm, path.tip, start, valid=valid, limits=limits, velocity=situation.velocity, stops=stops
+        )
 
     def _sets_down(self, index: int) -> bool:
         """Whether the motion to a keypose ends where what is held touches something that it did not before."""

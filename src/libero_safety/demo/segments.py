@@ -101,7 +101,7 @@ class Segmenter:
             way = self._way(situation, keypose, world(index), tip, joints, goal, end)
             if isinstance(way, Failure):
                 return way
-            found.append(_with_slack(way, stage, index))
+            found.append(_with_slack(way, stage, index, leaves=index == 0 and situation.at_rest))
             tip, joints = goal, end
         return found
 
@@ -175,15 +175,24 @@ def _first_hit(
     return None
 
 
-def _with_slack(way: tuple[FloatArray, FloatArray, str], stage: Stage, index: int) -> Segment:
-    """Say how far a smooth motion may leave the way: by little near to what is touched at its ends."""
+def _with_slack(
+    way: tuple[FloatArray, FloatArray, str], stage: Stage, index: int, *, leaves: bool
+) -> Segment:
+    """Say how far a smooth motion may leave the way: by little near to what is touched at its ends.
+
+    Args:
+        way: positions, rotations and who found them.
+        stage: whose way it is.
+        index: number of its keypose.
+        leaves: whether it begins where something was touched.
+    """
     pos, rot, planner = way
     keypose = stage.keyposes[index]
     gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(pos, axis=0), axis=1))])
     share = np.ones(len(pos))
     if VERBS[keypose.verb].touches != "nothing" and keypose.verb not in ("lift", "retreat"):
         share = np.minimum(share, (gone[-1] - gone) / FUNNEL_M)
-    if index == 0 and (stage.leaves is not None or stage.holds is not None):
+    if leaves and (stage.leaves is not None or stage.holds is not None):
         share = np.minimum(share, gone / FUNNEL_M)
     if keypose.straight and keypose.verb == "move":
         share = np.minimum(share, STRAIGHT_SHARE)

@@ -8,6 +8,7 @@ import numpy as np
 from libero_safety.demo.target import PoseArrays, about_z
 from libero_safety.plan.bounds import Held
 from libero_safety.plan.kinematics import Arm
+from libero_safety.plan.timing import at_rest
 from libero_safety.registry import near_match
 from libero_safety.sim.frames import frame_pose
 from libero_safety.sim.robot import FINGER_OPEN_QPOS
@@ -59,6 +60,11 @@ class Situation:
     def joints(self) -> FloatArray:
         """Arm joints (7,)."""
         return np.array(self.data.qpos[list(self.scene.robot.arm_qpos)])
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the tip stands still."""
+        return at_rest(self.velocity)
 
     @property
     def tip(self) -> PoseArrays:

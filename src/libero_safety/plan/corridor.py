@@ -15,8 +15,10 @@ from libero_safety.types import FloatArray
 
 _ROWS = 400
 _CONE = 0.5
-"""The tube narrows towards its ends: its half-width is at most this share of the way to the nearer end."""
+"""The tube narrows towards its end: its half-width is at most this share of the way that is left."""
 _LEAST_M = 1e-3
+_AHEAD = 0.9
+"""Cosine between the path and an axis from which it counts as going along that axis."""
 ROUNDS = 6
 """How often the boxes are moved along the path."""
 _STILL_M = 2e-4
@@ -64,8 +66,8 @@ class Corridor:
         scale: (6,) metres and radians per unit.
     """
 
-    def __init__(self, path: TipPath, speed_m_s: float, turn_rad_s: float, *, moving: bool = False) -> None:
-        """Measure a path; a tip that is `moving` at its start may leave it there, too."""
+    def __init__(self, path: TipPath, speed_m_s: float, turn_rad_s: float) -> None:
+        """Measure a path."""
         self.scale = np.repeat([speed_m_s, turn_rad_s], 3)
         middle = Rotation.from_matrix(path.rot[[0, -1]]).mean()
         self._middle = middle
@@ -80,9 +82,11 @@ class Corridor:
         self._grid = np.linspace(0.0, self.length_s, _ROWS)
         self._rows = _interpolate(self._grid, along, coords)
         to_end = self.length_s - self._grid[:, None]
-        to_end = to_end if moving else np.minimum(to_end, self._grid[:, None])
         self._slack = np.minimum(_interpolate(self._grid, along, slack), _CONE * to_end)
         self._slack = np.maximum(self._slack, _LEAST_M / speed_m_s)
+        way = np.gradient(self._rows, axis=0)
+        self._ahead = np.abs(way) > _AHEAD * np.linalg.norm(way[:, :3], axis=1, keepdims=True)
+        self._ahead[:, 3:] = False
 
     @property
     def still(self) -> bool:
@@ -100,13 +104,14 @@ class Corridor:
         return self.length_s * share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
 
     def smoothest(
-        self, along: FloatArray, ends: FloatArray, rounds: int = ROUNDS
+        self, along: FloatArray, ends: FloatArray, step: FloatArray, rounds: int = ROUNDS
     ) -> tuple[FloatArray, FloatArray] | None:
         """Return the smoothest sequence (n, 6) in the tube, and where along the path its samples are (n,).
 
         Args:
             along: (n,) where along the path the samples are at first.
             ends: (6, 6), see `ends`.
+            step: (6,) how far apart two samples that follow each other may be.
             rounds: one leaves the samples where they are.
         """
         smoother = Smoother(len(along))
@@ -117,7 +122,7 @@ class Corridor:
             slack = _interpolate(along, self._grid, self._slack)
             low, high = centre - slack, centre + slack
             for axis in np.flatnonzero(np.ptp(centre, axis=0) + np.ptp(ends, axis=0) > 0.0):
-                found = smoother.smoothest(ends[:, axis], low[:, axis], high[:, axis])
+                found = smoother.smoothest(ends[:, axis], low[:, axis], high[:, axis], step[axis])
                 if found is None:
                     return None
                 out[:, axis] = found
@@ -131,9 +136,12 @@ class Corridor:
         return out, along
 
     def narrow(self, places: FloatArray, reach: float, share: float) -> None:
-        """Multiply the tube's width by `share` within `reach` of places along the path."""
+        """Multiply the tube's width by `share` within `reach` of places along the path.
+
+        Along an axis in which the path goes there, it keeps its width: that would only say when to be where.
+        """
         near = np.abs(self._grid[:, None] - places).min(axis=1) <= reach
-        self._slack[near] *= share
+        self._slack[near[:, None] & ~self._ahead] *= share
 
     def poses(self, coords: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Positions (n, 3) and rotations (n, 3, 3) of coordinates (n, 6)."""

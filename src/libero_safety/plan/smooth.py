@@ -14,7 +14,7 @@ PINNED = 3
 
 
 class Smoother:
-    """Finds sequences of one length with the least sum of squared third differences."""
+    """Finds sequences of one length whose steps are short enough, with the least sum of squared third differences."""
 
     def __init__(self, samples: int) -> None:
         """Prepare for sequences of `samples` samples, more than six.
@@ -24,29 +24,38 @@ class Smoother:
         """
         (self._piqp,) = need("piqp")
         self._inside = slice(PINNED, samples - PINNED)
-        self._hessian, self._pull = _matrices(samples)
+        self._hessian, self._pull, self._steps, self._given = _matrices(samples)
         self._solver: Any = None
 
-    def smoothest(self, ends: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray | None:
+    def smoothest(
+        self, ends: FloatArray, low: FloatArray, high: FloatArray, step: float
+    ) -> FloatArray | None:
         """Return the smoothest sequence (n,) in a corridor.
 
         Args:
             ends: (6,) the first three and the last three samples.
             low: (n,) lower bounds; those of the given samples are not looked at.
             high: (n,) upper bounds.
+            step: how far apart two samples that follow each other may be; more between given ones is allowed.
 
         Returns:
             The sequence, or None when the corridor holds none.
         """
         x = np.empty(len(low))
         x[:PINNED], x[-PINNED:] = ends[:PINNED], ends[PINNED:]
-        pull, low, high = self._pull @ ends, low[self._inside], high[self._inside]
+        pull, given = self._pull @ ends, self._given @ ends
+        bounds: dict[str, FloatArray] = {
+            "h_l": -step - given,
+            "h_u": step - given,
+            "x_l": low[self._inside],
+            "x_u": high[self._inside],
+        }
         if self._solver is None:
             self._solver = self._piqp.SparseSolver()
             self._solver.settings.eps_abs = self._solver.settings.eps_rel = 1e-9
-            self._solver.setup(self._hessian, pull, x_l=low, x_u=high)
+            self._solver.setup(self._hessian, pull, G=self._steps, **bounds)
         else:
-            self._solver.update(c=pull, x_l=low, x_u=high)
+            self._solver.update(c=pull, **bounds)
         if self._solver.solve() != self._piqp.PIQP_SOLVED:
             return None
         x[self._inside] = self._solver.result.x
@@ -54,11 +63,17 @@ class Smoother:
 
 
 @lru_cache(maxsize=256)
-def _matrices(samples: int) -> tuple[Any, FloatArray]:
-    """Hessian of the free samples, and what the six given ones pull at them with."""
+def _matrices(samples: int) -> tuple[Any, FloatArray, Any, FloatArray]:
+    """Hessian of the free samples and what the six given ones pull at them with; the same of the steps beside them."""
     one: Any = sparse.eye_array(samples, format="csc")
+    first = (one[1:] - one[:-1])[PINNED - 1 : samples - PINNED].tocsc()
     third = one[3:] - 3.0 * one[2:-1] + 3.0 * one[1:-2] - one[:-3]
     inside = slice(PINNED, samples - PINNED)
     given = [*range(PINNED), *range(samples - PINNED, samples)]
     hessian = (third.T @ third).tocsc()
-    return hessian[inside, inside].tocsc(), hessian[inside][:, given].toarray()
+    return (
+        hessian[inside, inside].tocsc(),
+        hessian[inside][:, given].toarray(),
+        first[:, inside].tocsc(),
+        first[:, given].toarray(),
+    )

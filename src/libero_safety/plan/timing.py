@@ -1,11 +1,12 @@
 """From a path of the tip to a motion: the smoothest one in a tube around the path, as fast as its limits allow.
 
 Each of the six axes (position, and rotation vector about the pose half-way) is the sequence at 20 Hz with the least
-sum of squared jerk in a box around the path. Where along the path each box stands is found by turns: solve, project
-the solution onto the path, move the boxes there. The result slows down at corners as a hand does (T. Flash and
-N. Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985). Its shape does not depend on its duration,
-which is the shortest for which speeds, accelerations and the controller's reach hold. Then every configuration is
-looked at; around those that are not free the tube is narrowed. The last resort is to stop at every corner.
+sum of squared jerk in a box around the path that never exceeds its speed. Where along the path each box stands is found
+by turns: solve, project the solution onto the path, move the boxes there. The result slows down at corners as a hand
+does (T. Flash and N. Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985). Its duration is the
+shortest for which speeds, accelerations, jerk and the controller's reach hold: a short way takes the time that least
+jerk asks for, a long one cruises at full speed. Then every configuration is looked at; around those that are not free
+the tube is narrowed. The last resort is to stop at every corner.
 """
 
 from collections.abc import Callable
@@ -18,12 +19,10 @@ from scipy.spatial.transform import Rotation
 
 from libero_safety.plan.corridor import ROUNDS, Corridor, TipPath
 from libero_safety.plan.kinematics import Arm, refine
-from libero_safety.plan.response import law
+from libero_safety.plan.limits import DT_S, TipLimits
 from libero_safety.plan.smooth import PINNED
-from libero_safety.sim.control import CONTROLLERS, ControllerPreset
-from libero_safety.types import CONTROL_HZ, FloatArray
+from libero_safety.types import FloatArray
 
-DT_S = 1.0 / CONTROL_HZ
 CHECKS_PER_STEP = 5
 """Configurations that are looked at in each control step: 100 Hz."""
 
@@ -35,29 +34,11 @@ Its jerk limits, 3750 rad/s^3 and more, cannot be passed: at 20 Hz these acceler
 Valid: TypeAlias = Callable[[FloatArray, float], bool]
 """Whether joints (7,) may be taken at a time (s) since the motion's start."""
 
-_NARROWER, _ROUNDS = 0.6, 8
+_NARROWER, _ROUNDS = 0.5, 10
 _AROUND_S = 0.2
-_STRETCHES = 6
-
-
-@dataclass(frozen=True)
-class TipLimits:
-    """How fast the tip may move.
-
-    Attributes:
-        speed_m_s: at most 0.27, the speed at which a full action holds the tip (`libero` controller).
-        turn_rad_s: angular speed.
-        acceleration_m_s2: magnitude; `turn_acceleration_rad_s2` likewise.
-        authority: share of the action range that feed-forward may use; feedback has the rest.
-        controller: whose reach that is.
-    """
-
-    speed_m_s: float = 0.25
-    turn_rad_s: float = 1.0
-    acceleration_m_s2: float = 1.0
-    turn_acceleration_rad_s2: float = 5.0
-    authority: float = 0.9
-    controller: ControllerPreset = field(default=CONTROLLERS["libero"])
+_STRETCHES, _LONGER = 8, 1.2
+_MANY = 10**6
+_STILL_M_S, _STILL_RAD_S = 0.01, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +112,7 @@ def time_path(
     valid: Valid = lambda joints, time_s: True,
     limits: TipLimits | None = None,
     velocity: FloatArray | None = None,
+    stops: bool = True,
 ) -> TipMotion | TimingFailed:
     """Return the motion of the tip along a path, ending at rest.
 
@@ -141,22 +123,28 @@ def time_path(
         valid: what must hold of all configurations, asked 100 times per second of motion.
         limits: how fast it may be.
         velocity: (6,) linear and angular velocity of the tip now; at rest by default.
+        stops: whether it may, where nothing else is free, stop at every corner.
 
     Raises:
         MissingExtraError: piqp is not installed.
     """
     limits = limits or TipLimits()
-    speed = np.zeros(6) if velocity is None else velocity
+    speed = np.zeros(6) if velocity is None or at_rest(velocity) else velocity
     job = _Job(arm, path, np.asarray(start, np.float64), speed, limits, valid)
     moving = bool(speed.any())
-    corridor = Corridor(path, limits.speed_m_s, limits.turn_rad_s, moving=moving)
+    corridor = Corridor(path, limits.speed_m_s, limits.turn_rad_s)
     if corridor.still and not moving:
         return hold(arm, job.start, 1)
     found = _smooth(job, corridor)
-    if isinstance(found, TipMotion) or found.reason not in {"collision", "tube"} or moving:
+    if isinstance(found, TipMotion) or found.reason not in {"collision", "tube"} or moving or not stops:
         return found
     stopping = _stop_and_go(job)
     return stopping if isinstance(stopping, TipMotion) else found
+
+
+def at_rest(velocity: FloatArray) -> bool:
+    """Whether a tip of this velocity (6,), m/s and rad/s, counts as standing still."""
+    return bool(np.linalg.norm(velocity[:3]) <= _STILL_M_S and np.linalg.norm(velocity[3:]) <= _STILL_RAD_S)
 
 
 def hold(arm: Arm, joints: FloatArray, steps: int) -> TipMotion:
@@ -211,50 +199,38 @@ def _samples(duration_s: float) -> int:
 def _fastest(
     job: _Job, corridor: Corridor, along: FloatArray, slower: float
 ) -> tuple[FloatArray, FloatArray] | None:
-    """The shape with the fewest samples that keeps the limits, times `slower`; and where its samples are."""
+    """The shape with the fewest samples that keeps the limits at `1 / slower` of its duration; where its samples are.
+
+    When none is found that keeps the jerk, the smoothest that keeps the rest.
+    """
     best: tuple[FloatArray, FloatArray] | None = None
-    tried: set[int] = set()
-    count, settled = len(along), False
+    least, few, enough = (np.inf, _MANY), 2 * PINNED, _MANY
+    count, rounds, cruise = len(along), ROUNDS, job.limits.cruise(job.velocity) / slower
     for _ in range(_STRETCHES):
-        tried.add(count)
         guess = np.interp(np.linspace(0.0, 1.0, count), np.linspace(0.0, 1.0, len(along)), along)
-        # Moving the boxes further each time would change the shape, and its pace with it.
-        shaped = corridor.smoothest(guess, corridor.ends(DT_S, job.velocity), 1 if settled else ROUNDS)
+        ends = corridor.ends(DT_S, job.velocity)
+        shaped = corridor.smoothest(guess, ends, cruise * DT_S / corridor.scale, rounds)
+        stretch = _LONGER
         if shaped is None:
-            count = int(1.3 * count) + 1
-            continue
-        pace = slower * _tip_pace(job, shaped[0] * corridor.scale)
-        along, settled = shaped[1], True
-        if pace <= 1.0 and (best is None or count < len(best[0])):
-            best = shaped
-        # Only what moves can be stretched: the given samples stand.
-        count = max(2 * PINNED + 1, int(np.ceil((count - PINNED) * pace - 1e-9)) + PINNED)
-        while count in tried and pace > 1.0:
-            count += 1
-        if count in tried or (best is not None and count >= len(best[0])):
+            few = max(few, count)
+        else:
+            # Moving the boxes further each time would change the shape, and its haste with it.
+            settled, rounds, along = rounds == 1, 1, shaped[1]
+            haste = job.limits.haste(shaped[0] * corridor.scale, job.velocity).hurried(slower)
+            cruise, stretch = cruise / np.maximum(haste.speed, 1.0), haste.stretch
+            if haste.feasible and (max(haste.jerk, 1.0), count) < least:
+                best, least = shaped, (max(haste.jerk, 1.0), count)
+            if haste.feasible and haste.jerk <= 1.0:
+                enough = min(enough, count)
+            elif settled:
+                few = max(few, count)
+        if enough - few <= 1 + enough // 50:
             break
+        # Only what moves can be stretched: the given samples stand.
+        count = int(np.ceil((count - PINNED) * stretch - 1e-9)) + PINNED
+        if not few < count < enough:
+            count = few + 1 + few // 20 if enough == _MANY else (max(few, int(0.85 * enough)) + enough) // 2
     return best
-
-
-def _tip_pace(job: _Job, coords: FloatArray) -> float:
-    """By what factor samples (n, 6) in metres and radians are too fast; below 1 there is room."""
-    limits = job.limits
-    moves = np.diff(coords, axis=0)
-    speed, change = moves / DT_S, np.diff(moves, axis=0) / DT_S**2
-    pace = 0.0
-    for part, fast, hard in (
-        (slice(0, 3), limits.speed_m_s, limits.acceleration_m_s2),
-        (slice(3, 6), limits.turn_rad_s, limits.turn_acceleration_rad_s2),
-    ):
-        # What is faster at its start slows down as it can.
-        fast = max(fast, 1.1 * float(np.linalg.norm(job.velocity[part])))
-        pace = max(pace, float(np.linalg.norm(speed[:, part], axis=1).max()) / fast)
-        pace = max(pace, np.sqrt(float(np.linalg.norm(change[:, part], axis=1).max()) / hard))
-    preset = limits.controller
-    asked, _ = law(preset.kp).feed_forward(moves, job.velocity)
-    authority = 1.0 if job.velocity.any() else limits.authority
-    reach = authority * np.repeat([preset.position_scale_m, preset.rotation_scale_rad], 3)
-    return max(pace, float(np.abs(asked / reach).max()))
 
 
 def _joints(job: _Job, pos: FloatArray, rot: FloatArray) -> FloatArray | TimingFailed:
@@ -340,11 +316,12 @@ def _straight(job: _Job, first: int, last: int) -> tuple[FloatArray, FloatArray]
     while True:
         share = np.clip((np.arange(count) - 1.0) / (count - 3.0), 0.0, 1.0)
         share = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
-        pace = _tip_pace(job, share[:, None] * way)
-        if pace <= 1.0:
+        coords = share[:, None] * way
+        haste = job.limits.haste(coords, job.velocity)
+        if haste.feasible and haste.jerk <= 1.0:
             rot = (Rotation.from_rotvec(share[:, None] * turn) * ends[0]).as_matrix()
             return start + share[:, None] * (end - start), rot
-        count = max(count + 1, int(count * min(pace, 2.0)))
+        count = max(count + 1, int(count * min(haste.stretch, 2.0)))
 
 
 def _corners(path: TipPath, off_m: float = 1e-3, off_rad: float = 5e-3) -> list[int]:
