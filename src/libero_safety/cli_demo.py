@@ -1,6 +1,7 @@
 """The verbs of `libero-safety demo`."""
 
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
@@ -80,6 +81,43 @@ def verify(
     from libero_safety.eval.demo_command import run_verify
 
     return run_verify(folder, brute_force, sample, workers, result, say=print)
+
+
+@demo_app.command
+def report(folder: Positional[Path], out: Path | None = None) -> int:
+    """Write one page about a folder: yields, rejects, clearance, smoothness, length, tracking, planning.
+
+    Args:
+        folder: what `demo generate` has written, finished or not.
+        out: the file; `report.html` inside the folder by default.
+    """
+    from libero_safety.eval.demo_command import run_demo_report
+
+    return run_demo_report(folder, out, say=print)
+
+
+@demo_app.command
+def video(
+    folder: Positional[Path],
+    out: Path | None = None,
+    per_task: int = 1,
+    size: int = 512,
+    camera: Literal["agentview", "robot0_eye_in_hand"] = "agentview",
+    workers: int = 1,
+) -> int:
+    """Film demonstrations, executed again from their actions: an MP4 of each, and a sheet of pictures for each task.
+
+    Args:
+        folder: what `demo generate` has written.
+        out: folder for them; `videos` inside the folder by default.
+        per_task: how many of each task at each level, the first ones.
+        size: pixels.
+        camera: which one.
+        workers: processes.
+    """
+    from libero_safety.eval.demo_command import run_video
+
+    return run_video(folder, out, per_task, size, camera, workers, say=print)
 
 
 @demo_app.command

@@ -106,7 +106,7 @@ def _check(demos: Demos, brute_force: bool, record: DemoRecord) -> Replayed:
         episode, stored = reenact(demos, record, _env(), look if brute_force else None)
     except LiberoSafetyError as error:
         return Replayed(record.key, "error", False, str(error))
-    same, problem = _compared(episode, stored)
+    same, problem = compared(episode, stored)
     found = Replayed(record.key, episode.outcome, same, problem, len(episode.violations))
     if not looks:
         return found
@@ -116,7 +116,7 @@ def _check(demos: Demos, brute_force: bool, record: DemoRecord) -> Replayed:
     )
 
 
-def _compared(again: Episode, stored: Trace) -> tuple[bool, str]:
+def compared(again: Episode, stored: Trace) -> tuple[bool, str]:
     """Return whether the last state is the stored one, and what is wrong."""
     if again.trace is None or again.outcome == "error":
         return False, f"it could not be replayed: {again.error}"

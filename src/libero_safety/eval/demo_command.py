@@ -7,6 +7,8 @@ from libero_safety.data.machine import now
 from libero_safety.eval.atlas import write_atlas
 from libero_safety.eval.command import Say
 from libero_safety.eval.demo_check import Verdict, save_verdict, verdict_file, verify
+from libero_safety.eval.demo_report import write_demo_report
+from libero_safety.eval.demo_video import film
 from libero_safety.eval.demos import DemosPlan, make_demos
 from libero_safety.eval.interrupts import EXIT_CANCELLED
 from libero_safety.eval.progress import console_progress
@@ -58,6 +60,35 @@ def run_verify(
     say(verdict.summary)
     say(f"verdict: {file}")
     return EXIT_OK if verdict.ok else EXIT_WRONG
+
+
+def run_demo_report(folder: Path, out: Path | None, say: Say) -> int:
+    """Write the page about a folder."""
+    say(f"report: {write_demo_report(read_demos(folder), out or folder / 'report.html')}")
+    return EXIT_OK
+
+
+def run_video(
+    folder: Path, out: Path | None, per_task: int, size: int, camera: str, workers: int, say: Say
+) -> int:
+    """Film demonstrations of a folder; exit code 1 when a replay is not what was stored, or there is none."""
+    target, wrong, count = out or folder / "videos", 0, 0
+    films = film(
+        read_demos(folder),
+        target,
+        per_task=per_task,
+        size=size,
+        camera=camera,
+        workers=workers,
+        progress=console_progress(),
+    )
+    for found in films:
+        count += 1
+        if found.problem:
+            wrong += 1
+            say(f"WRONG  {found.key}: {found.problem}")
+    say(f"{count} videos and a sheet for each task: {target}")
+    return EXIT_WRONG if wrong or not count else EXIT_OK
 
 
 def run_atlas(folder: Path, out: Path | None, say: Say) -> int:

@@ -98,12 +98,12 @@ def write_report(
     ]
     page = _page(run, rows, view.notes(run, rows, problems), stories, pictures=frames is not None)
     page["chosen"] = episodes is not None
-    environment = _environment()
+    pages = environment()
     folder = run_folder if out is None else out
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("report.html", "report.md"):
-            text = environment.get_template(f"{name}.j2").render(page)
+            text = pages.get_template(f"{name}.j2").render(page)
             (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
         tables = _write_tables(folder, run, rows)
     except OSError as error:
@@ -139,22 +139,23 @@ def _page(
     }
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Return the templates of pages, with the filters that show numbers."""
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("libero_safety.eval"),
         autoescape=lambda name: name is not None and name.endswith(".html.j2"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "number": number,
         "short": short,
         "percent": percent,
         "interval": interval,
         "md": markdown,
     }
-    return environment
+    return made
 
 
 def number(value: float, digits: int = 2) -> str:

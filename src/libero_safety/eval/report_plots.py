@@ -1,8 +1,9 @@
 """Plots as inline SVG that takes its colours from the page, so that it follows light, dark and print."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from markupsafe import Markup
@@ -11,6 +12,8 @@ from libero_safety.types import FloatArray
 
 WIDTH, HEIGHT = 360, 160
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 28, 20
+STYLES, LEGEND = 4, 76
+"""Kinds of lines, and the room of each in a legend."""
 LEAST_TOP = 1.0
 """The vertical axis reaches at least this, so that nothing is drawn as nothing and not as noise."""
 
@@ -27,13 +30,14 @@ class Mark:
 class Axes:
     """A chart's extent in data units; values above `high` are drawn at `high`."""
 
-    end_s: float
+    end: float
     low: float
     high: float
+    start: float = 0.0
 
-    def x(self, time_s: float) -> float:
-        """Return the horizontal position of a time."""
-        return LEFT + (WIDTH - LEFT - RIGHT) * time_s / self.end_s
+    def x(self, value: float) -> float:
+        """Return the horizontal position of a time, or whatever is drawn along that axis."""
+        return LEFT + (WIDTH - LEFT - RIGHT) * (value - self.start) / (self.end - self.start)
 
     def y(self, value: float) -> float:
         """Return the vertical position of a value, kept inside the chart."""
@@ -77,7 +81,7 @@ def timeline(
         ),
         Markup('<text class="title" x="{}" y="10">{}</text>').format(LEFT, title),
         *(_y_tick(axes, value, cut and value == ticks_y[-1]) for value in ticks_y),
-        *(_x_tick(axes, value) for value in ticks_x if value <= axes.end_s * 1.001),
+        *(_x_tick(axes, value) for value in ticks_x if value <= axes.end * 1.001),
         *(_rule(axes, level, "level") for level in levels if level < axes.high),
         *(_rule(axes, limit, "limit") for limit in shown if limit <= axes.high),
         Markup('<path class="line" d="{}"/>').format(_path(axes, time_s, values)),
@@ -85,6 +89,81 @@ def timeline(
         Markup("</svg>"),
     ]
     return Markup("").join(parts)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The distribution of some values; those that are not finite do not count."""
+
+    label: str
+    values: FloatArray
+
+
+def distribution(
+    curves: Sequence[Curve],
+    title: str,
+    *,
+    marks: Mapping[str, float] = MappingProxyType({}),
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> Markup | None:
+    """Draw cumulative distributions, in percent, as an SVG element; None if no value is finite.
+
+    Args:
+        curves: up to `STYLES` of them are told apart.
+        title: what is drawn, with its unit.
+        marks: label -> where a dashed vertical line is drawn.
+        low: the axis begins here at the latest, `high` where it ends at the latest; by default all values are on it.
+        high: see `low`.
+    """
+    shown = [(curve.label, np.sort(curve.values[np.isfinite(curve.values)])) for curve in curves]
+    shown = [(label, values) for label, values in shown if values.size]
+    if not shown:
+        return None
+    ends = [*(end for _, values in shown for end in (values[0], values[-1])), *marks.values()]
+    start, end = max(float(min(ends)), low), min(float(max(ends)), high)
+    steps = ticks(start, end, 6) if end > start else ticks(start - 0.5, start + 0.5, 6)
+    axes = Axes(steps[-1], 0.0, 100.0, steps[0])
+    parts = [
+        Markup('<svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
+            WIDTH, HEIGHT, title
+        ),
+        Markup('<text class="title" x="{}" y="10">{}</text>').format(LEFT, title),
+        *(_y_tick(axes, value, False) for value in (0.0, 50.0, 100.0)),
+        *(_x_tick(axes, value, "") for value in steps),
+        *(_line_at(axes, value, label) for label, value in marks.items() if axes.start <= value <= axes.end),
+        *(_steps(axes, values, index) for index, (_, values) in enumerate(shown)),
+        *(_legend(label, index) for index, (label, _) in enumerate(shown)),
+        Markup("</svg>"),
+    ]
+    return Markup("").join(parts)
+
+
+def _steps(axes: Axes, values: FloatArray, index: int) -> Markup:
+    share = 100.0 * np.arange(1, len(values) + 1) / len(values)
+    inside = (values >= axes.start) & (values <= axes.end)
+    before = 100.0 * float((values < axes.start).mean())
+    pieces = [f"M{axes.x(axes.start):.1f} {axes.y(before):.1f}"]
+    for value, top in zip(values[inside].tolist(), share[inside].tolist(), strict=True):
+        pieces.append(f"H{axes.x(value):.1f}V{axes.y(top):.1f}")
+    pieces.append(f"H{axes.x(axes.end):.1f}")
+    return Markup('<path class="line s{}" d="{}"/>').format(index % STYLES, "".join(pieces))
+
+
+def _legend(label: str, index: int) -> Markup:
+    x = LEFT + index * LEGEND
+    line = Markup('<path class="line s{}" d="M{} 20h16"/>').format(index % STYLES, x)
+    return line + Markup('<text x="{}" y="23">{}</text>').format(x + 20, label)
+
+
+def _line_at(axes: Axes, value: float, label: str) -> Markup:
+    x = round(axes.x(value), 1)
+    line = Markup('<line class="limit" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(x, x, TOP, HEIGHT - BOTTOM)
+    left = x > (LEFT + WIDTH - RIGHT) / 2.0
+    text = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
+    return line + text.format(
+        x - 4 if left else x + 4, HEIGHT - BOTTOM - 4, "end" if left else "start", label
+    )
 
 
 def ticks(low: float, high: float, about: int = 4) -> list[float]:
@@ -113,8 +192,8 @@ def _y_tick(axes: Axes, value: float, cut: bool) -> Markup:
     return line + Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(LEFT - 5, y + 3, text)
 
 
-def _x_tick(axes: Axes, value: float) -> Markup:
-    text = f"{value:g} s" if value == 0.0 else f"{value:g}"
+def _x_tick(axes: Axes, value: float, unit: str = " s") -> Markup:
+    text = f"{value:g}{unit}" if value == 0.0 else f"{value:g}"
     position = round(axes.x(value), 1)
     return Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(position, HEIGHT - 6, text)
 
