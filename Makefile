@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 PY := .venv/bin/python
 MUJOCO ?= 4.0.0
+# One process per core, at most four; ARGS='-n 0' undoes it, as --pdb does.
+PYTEST := $(PY) -m pytest -n logical --maxprocesses 4 --dist worksteal
 
 help: ## Show this text
 	@sed -nE "s/^([a-z-]+):.*## (.*)/  make \1\t\2/p" Makefile | expand -t 20
@@ -23,10 +25,10 @@ setup-test:
 	@scripts/gl.sh
 
 test: setup-test ## Run the whole test suite
-	$(PY) -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-fast: setup-test ## Run the tests that take seconds
-	$(PY) -m pytest -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 test-openpi: setup-test ## Test the client against openpi's own server package
 	scripts/test-openpi.sh
