@@ -62,7 +62,7 @@ def test_the_page_is_one_file(tmp_path):
     assert "http" not in page
     assert page.count("<svg") == 6  # near, LDLJ of two levels, steps, tracking, planning
     assert "5 mm" in page
-    assert "paper’s planner" in page
+    assert "paper −14.47" in page
 
 
 def test_quantiles_are_those_of_the_group(tmp_path):

@@ -17,7 +17,7 @@ from libero_safety.data.strict_json import JsonObject, RunLogError, dumps, loads
 from libero_safety.demo.rejects import REASONS
 from libero_safety.eval.brute_force import NEAR_M
 from libero_safety.eval.demo_check import verdict_file
-from libero_safety.eval.report import ReportError, environment
+from libero_safety.eval.report import ReportError, environment, number
 from libero_safety.eval.report_plots import Curve, distribution
 from libero_safety.eval.report_view import SMALL_SAMPLE, Note
 from libero_safety.eval.statistics import Rate, rate
@@ -221,7 +221,7 @@ def _plots(suites: Sequence[Group]) -> list[Markup]:
         at = [group for group in suites if group.level == level]
         title = f"LDLJ at level {level}, executed; right is smoother"
         plots.append(
-            distribution(_curves(at, "ldlj"), title, marks={"paper’s planner, FSHOA L2": PAPER_LDLJ})
+            distribution(_curves(at, "ldlj"), title, marks={f"paper {number(PAPER_LDLJ)}": PAPER_LDLJ})
         )
     for name, scale, title, high in (
         ("steps", 1.0, "Length (control steps)", math.inf),

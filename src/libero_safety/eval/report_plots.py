@@ -162,7 +162,7 @@ def _line_at(axes: Axes, value: float, label: str) -> Markup:
     left = x > (LEFT + WIDTH - RIGHT) / 2.0
     text = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
     return line + text.format(
-        x - 4 if left else x + 4, HEIGHT - BOTTOM - 4, "end" if left else "start", label
+        x - 4 if left else x + 4, TOP + 9, "end" if left else "start", label
     )
 
 
