@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -11,6 +12,7 @@ from libero_safety.assets.catalog import default_catalog
 from libero_safety.sim.compose import build_scene
 from libero_safety.sim.env import ActionError, Env, UnstableSimulationError, axis_angle
 from libero_safety.sim.scene import SceneError
+from libero_safety.suites import load_suite
 from libero_safety.types import Key
 from libero_safety.ubddl import parse
 from libero_safety.ubddl.sample import sample
@@ -264,31 +266,24 @@ def test_both_cameras_and_noise(lab):
     env.close()
 
 
-TWO_PROCESSES = """
-import numpy as np
-from libero_safety.assets.catalog import default_catalog
-from libero_safety.sim.env import Env
-from libero_safety.suites import load_suite
-from libero_safety.types import Key
-from libero_safety.ubddl.sample import sample
-task = load_suite("tsa").tasks[0]
-env = Env(render=False)
-env.reset(sample(task.scenario(1), Key("tsa", task.name, 1, 3, 0), default_catalog()))
-for action in np.random.default_rng(0).uniform(-1, 1, (20, 7)):
-    env.step(action)
-    print(env.state_hash())
-"""
+def twenty_states() -> list[int]:
+    task = load_suite("tsa").tasks[0]
+    env = Env(render=False)
+    env.reset(sample(task.scenario(1), Key("tsa", task.name, 1, 3, 0), default_catalog()))
+    states = []
+    for action in np.random.default_rng(0).uniform(-1, 1, (20, 7)):
+        env.step(action)
+        states.append(env.state_hash())
+    return states
 
 
 def test_two_processes_agree_on_every_state():
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", TWO_PROCESSES], capture_output=True, text=True, check=True
-        ).stdout
-        for _ in range(2)
-    ]
-    assert runs[0] == runs[1]
-    assert len(set(runs[0].split())) == 20
+    command = [sys.executable, "-c", "import test_env; print(*test_env.twenty_states())"]
+    here = Path(__file__).parent
+    theirs = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True).stdout
+    mine = twenty_states()
+    assert [int(state) for state in theirs.split()] == mine
+    assert len(set(mine)) == 20
 
 
 def test_contacts_and_forces_are_those_of_the_step_that_was_taken(lab):
