@@ -35,6 +35,16 @@ def test_a_video_for_each_and_a_sheet_for_the_task(folder, tmp_path, capsys):
         assert SHEET_PX < sheet.height < 2 * SHEET_PX
 
 
+def test_the_verbs_tell_of_a_folder(folder, tmp_path, capsys):
+    assert main(["demo", "verify", str(folder), "--sample", "1"]) == 0
+    assert main(["demo", "report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    assert (
+        "1 of 1 reach the same end state and the goal, 0 violations" in (tmp_path / "page.html").read_text()
+    )
+    assert "1 of 1 reach" in capsys.readouterr().out
+    assert main(["demo", "report", str(tmp_path)]) == 2
+
+
 def test_the_first_of_each_task_and_level_are_taken(folder):
     demos = read_demos(folder)
     assert [record.key.index for record in first_of_each(demos, 1)] == [0]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from libero_safety.errors import LiberoSafetyError
-from libero_safety.eval.worker import end_with_parent
+from libero_safety.eval.worker import CLOSE_S, end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -56,10 +57,16 @@ def in_order(work: Callable[[T], R], items: Iterator[T | None], workers: int) ->
     finally:
         if not done:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in set(multiprocessing.active_children()) - before:
-                with suppress(OSError):
-                    process.kill()
+            _end(set(multiprocessing.active_children()) - before)
         pool.shutdown()
+
+
+def _end(processes: set[BaseProcess]) -> None:
+    for process in processes:
+        with suppress(OSError):
+            process.kill()
+    for process in processes:
+        process.join(CLOSE_S)
 
 
 def _start() -> None:
