@@ -57,7 +57,7 @@ def solve(name: str, world, start, goals, **options) -> Path | PlanFailed:
 def touches(world, joints: np.ndarray) -> bool:
     """Look at a path far more finely than any planner does."""
     rows = [a + (b - a) * s for a, b in pairwise(joints) for s in np.linspace(0, 1, 60)]
-    return any(world.first_contact(row) is not None for row in rows)
+    return any(world.clearance(row, cap_m=0.01) == 0.0 for row in rows)
 
 
 @BOTH

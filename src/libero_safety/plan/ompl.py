@@ -1,7 +1,8 @@
-"""Joint-space planning by OMPL's RRT-Connect, with the simulator's own collision check.
+"""Joint-space planning by OMPL, with the simulator's own collision check.
 
 I. A. Sucan, M. Moll, L. E. Kavraki, "The Open Motion Planning Library", IEEE Robotics & Automation Magazine 2012;
-J. J. Kuffner, S. M. LaValle, "RRT-Connect", ICRA 2000.
+J. J. Kuffner, S. M. LaValle, "RRT-Connect", ICRA 2000; I. A. Sucan, L. E. Kavraki, "Kinodynamic Motion Planning by
+Interior-Exterior Cell Exploration", WAFR 2008, from which LBKPIECE comes.
 """
 
 from itertools import count
@@ -16,10 +17,12 @@ from libero_safety.plan.problem import Hinge, Path, PlanFailed, Problem, Straigh
 from libero_safety.types import FloatArray
 
 NAME = "ompl"
+SEARCHES = ("RRTConnect", "LBKPIECE1")
+"""Taken in turns: RRT-Connect needs fewer edges under a constraint, LBKPIECE a tenth of them where it is narrow."""
 
 
 class OmplPlanner:
-    """RRT-Connect in joint space, restarted when it is stuck, the best of several ways shortened.
+    """RRT-Connect and LBKPIECE in turns, each for a while, the best of several ways shortened.
 
     The same problem with the same seed gives the same path, whatever was planned before in this process and
     however busy the machine is. One thread at a time: OMPL's source of seeds is one for the whole process.
@@ -39,7 +42,7 @@ class OmplPlanner:
         Args:
             starts: how many ways to find before the shortest is taken.
             range_rad: longest edge that is tried at once.
-            edges: looked at before a search starts afresh; half as many again after each.
+            edges: looked at before the other search takes its turn; half as many again after each.
             step_m: how far any point of the arm moves between two looks while searching; the way that is found
                 is then looked at as finely as `World.first_hit` does.
             shortcuts: how many are tried.
@@ -64,7 +67,8 @@ class OmplPlanner:
         best: FloatArray | None = None
         limit, step, found = self._edges, self._step, 0
         for number in count():
-            way = self._search(query, problem.seed * 10007 + number, limit, step)
+            kind = SEARCHES[number % len(SEARCHES)]
+            way = self._search(kind, query, problem.seed * 10007 + number, limit, step)
             if way is not None:
                 rng = np.random.default_rng([problem.seed, number])
                 path = shortcut(way, query.valid, rng, self._shortcuts, step)
@@ -79,8 +83,8 @@ class OmplPlanner:
                 break
         return query.failed("no path was found") if best is None else query.found(best)
 
-    def _search(self, query: Query, seed: int, limit: int, step_m: float) -> FloatArray | None:
-        """Run RRT-Connect once."""
+    def _search(self, kind: str, query: Query, seed: int, limit: int, step_m: float) -> FloatArray | None:
+        """Run one search."""
         base, geometric, util = self._ompl
         util.setLogLevel(util.LogLevel.LOG_NONE)
         util.RNG.setSeed(seed % (2**31 - 1) + 1)  # 0 is no seed
@@ -106,7 +110,7 @@ class OmplPlanner:
         for goal in query.goals:
             targets.addState(_state(space, goal))
         definition.setGoal(targets)
-        planner = geometric.RRTConnect(info)
+        planner = getattr(geometric, kind)(info)
         planner.setRange(self._range)
         planner.setProblemDefinition(definition)
         planner.setup()
