@@ -125,3 +125,19 @@ def test_follow_ends_where_the_arm_cannot_go_on(arm):
     reached = np.array([arm.fk(q)[0] for q in joints])
     np.testing.assert_allclose(reached, away[: len(joints)], atol=1e-6)
     assert 10 < len(joints) < 60
+
+
+def test_a_weight_in_the_gripper_does_not_move_the_elbow():
+    """A force on the hand does no work along a motion of the elbow that leaves the tip where it is."""
+    pytest.importorskip("piqp")
+    from libero_safety.plan.corridor import TipPath
+    from libero_safety.plan.timing import TipMotion, time_path
+
+    robot = Robot()
+    ends = robot.home_pos + np.array([(0.0, 0.0, 0.0), (0.1, 0.15, -0.2)])
+    motion = time_path(robot.arm, TipPath.of(ends, np.stack([robot.home_rot] * 2)), HOME)
+    assert isinstance(motion, TipMotion), motion
+    rows = [robot.follow(motion, hold=40, push_n=(0.0, 0.0, -weight_n))[3] for weight_n in (0.0, 10.0)]
+    assert np.abs(rows[1][motion.steps :] - rows[0][motion.steps :]).max() < 1e-3
+    # What is left is static friction.
+    assert np.abs(rows[1][: motion.steps] - motion.joints[: motion.steps]).max() < 5e-3
