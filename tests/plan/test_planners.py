@@ -1,8 +1,10 @@
 """Planners find ways that are free, keep what they are asked to keep, repeat themselves, and say why they fail."""
 
 import re
+import runpy
 import time
 from itertools import pairwise
+from pathlib import Path as File
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from libero_safety.plan.check import Query, Validity
 from libero_safety.plan.extra import MissingExtraError, need
 from libero_safety.plan.guarded import GuardedPlanner
 from libero_safety.plan.planners import PLANNERS, PlannerError, make_planner
-from libero_safety.plan.problem import Hinge, Path, PlanFailed, Problem, Straight, Upright
+from libero_safety.plan.problem import EFFORT, Hinge, Path, PlanFailed, Problem, Straight, Upright
 from libero_safety.plan.world import World
 from libero_safety.registry import UnknownNameError
 from libero_safety.sim.robot import HOME_QPOS
@@ -342,3 +344,17 @@ def test_planners_of_others_are_kept_to_their_word(walled, does, reason, says):
 def test_what_holds_is_passed_on(walled):
     path = GuardedPlanner(make_planner("tip"), "mine").plan(Problem(walled, side(0.45), side(-0.45)[None]))
     assert isinstance(path, Path), path
+
+
+def test_a_narrow_way_is_found():
+    """The hardest of MotionBenchMaker's problems for RRT-Connect alone."""
+    root = File(__file__).parents[2]
+    data = root.parent / "shared" / "data" / "motionbenchmaker_panda.json.gz"
+    if not data.is_file():
+        pytest.skip(f"the problems of MotionBenchMaker are not there ({data})")
+    problems = runpy.run_path(str(root / "benchmarks" / "plan.py"))["mbm_problems"]
+    found = dict(problems(data, 0.0, EFFORT, 100, 88))
+    problem = found["bookshelf_thin 89"]
+    path = make_planner("ompl").plan(problem)
+    assert isinstance(path, Path), path
+    assert problem.world.first_hit(path.joints) is None
