@@ -268,7 +268,10 @@ def _merged(folder: Path, new: JsonObject, allow_mixed: bool) -> JsonObject:
     old = _read_header(folder)
     mixed = old.get("mixed") or []
     was, now = _flat(old), _flat(new)
-    names = sorted(n for n in {*was, *now} - {"count", "mixed"} if was.get(n) != now.get(n))
+    # Folders of earlier versions lack fields of which the empty one means the same.
+    names = sorted(
+        n for n in {*was, *now} - {"count", "mixed"} if (was.get(n) or None) != (now.get(n) or None)
+    )
     lines = [f"{n}: was {was.get(n, 'absent')!r}, now {now.get(n, 'absent')!r}" for n in names]
     by_whom = all(name.partition(".")[0] in MIXABLE for name in names)
     if lines and not (allow_mixed and by_whom):

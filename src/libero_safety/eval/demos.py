@@ -66,7 +66,7 @@ class DemosPlan:
         Raises:
             DemosPlanError: there is none, or a task that is named is in no suite.
             SuiteError: no such suite.
-            PerturbationError: no such perturbation.
+            LiberoSafetyError: no such perturbation.
         """
         for text in self.perturb:
             Perturbation.parse(text)
