@@ -20,6 +20,9 @@ NAME = "ompl"
 SEARCHES = ("RRTConnect", "LBKPIECE1")
 """Taken in turns: RRT-Connect needs fewer edges under a constraint, LBKPIECE a tenth of them where it is narrow."""
 
+ROUNDS = 100
+"""Rounds of a search for each edge that it may look at."""
+
 
 class OmplPlanner:
     """RRT-Connect and LBKPIECE in turns, each for a while, the best of several ways shortened.
@@ -95,7 +98,7 @@ class OmplPlanner:
             box.setHigh(i, max(high, float(query.start[i])))
         space.setBounds(box)
         info = base.SpaceInformation(space)
-        ends = query.valid.checks + limit
+        ends, rounds = query.valid.checks + limit, count()
 
         def spent() -> bool:
             return query.valid.checks >= ends or query.over
@@ -114,7 +117,8 @@ class OmplPlanner:
         planner.setRange(self._range)
         planner.setProblemDefinition(definition)
         planner.setup()
-        planner.solve(base.PlannerTerminationCondition(spent))
+        # LBKPIECE looks at no edge in most of its rounds.
+        planner.solve(base.PlannerTerminationCondition(lambda: next(rounds) > ROUNDS * limit or spent()))
         if not definition.hasExactSolution():
             return None
         return np.array([state[0:7] for state in definition.getSolutionPath().getStates()])
