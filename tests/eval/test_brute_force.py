@@ -101,5 +101,6 @@ def test_shared_space_is_found(env):
     mujoco.mj_kinematics(scene.model, data)
     assert look.overlaps[0].depth_m > DEEP_M
     assert look.nearest_m <= -look.overlaps[0].depth_m
+    assert " and hand_1/" in look.nearest
     assert look.overlaps[0].first.startswith("robot/")
     assert look.overlaps[0].second.startswith("hand_1/")

@@ -112,6 +112,7 @@ class BruteForce:
     Attributes:
         overlaps: the first of each rule, in the order in which they were found.
         nearest_m: no two were nearer to each other than this, at most `NEAR_M`; negative when they shared space.
+        nearest: which two those were and when, in words; empty when all were further apart than `NEAR_M`.
         physics_steps: how many were looked at.
     """
 
@@ -121,7 +122,7 @@ class BruteForce:
         self._solids: dict[int, Solid] = {}
         self._pairs = _Pairs(scene.model, _rules(scene))
         self.overlaps: list[Overlap] = []
-        self.nearest_m = NEAR_M
+        self.nearest_m, self.nearest = NEAR_M, ""
         self.physics_steps = 0
 
     def after_substep(self, scene: Scene, data: mujoco.MjData) -> None:
@@ -137,9 +138,10 @@ class BruteForce:
             outside = self._outside(data, a, b), self._outside(data, b, a)
             self._pairs.note(pair, outside)
             nearest_m = min(outside)
-            self.nearest_m = min(self.nearest_m, nearest_m)
+            first, second = (self._model.geom(geom).name for geom in pair.geoms)
+            if nearest_m < self.nearest_m:
+                self.nearest_m, self.nearest = nearest_m, f"{first} and {second} at {data.time:.3f} s"
             if -nearest_m > DEEP_M:
-                first, second = (self._model.geom(geom).name for geom in pair.geoms)
                 for rule in asked:
                     rule.broken = True
                     self.overlaps.append(Overlap(rule.name, float(data.time), first, second, -nearest_m))

@@ -34,6 +34,7 @@ class Replayed:
         overlaps: what the independent look found, if it was asked for.
         nearest_m: smallest distance between two that a rule keeps apart, at most `brute_force.NEAR_M`; NaN if not
             asked for.
+        nearest: which two those were and when, in words.
         physics_steps: how many the independent look has seen.
     """
 
@@ -44,6 +45,7 @@ class Replayed:
     violations: int = 0
     overlaps: tuple[Overlap, ...] = ()
     nearest_m: float = math.nan
+    nearest: str = ""
     physics_steps: int = 0
 
     @property
@@ -112,7 +114,11 @@ def _check(demos: Demos, brute_force: bool, record: DemoRecord) -> Replayed:
         return found
     seen = looks[0]
     return replace(
-        found, overlaps=tuple(seen.overlaps), nearest_m=seen.nearest_m, physics_steps=seen.physics_steps
+        found,
+        overlaps=tuple(seen.overlaps),
+        nearest_m=seen.nearest_m,
+        nearest=seen.nearest,
+        physics_steps=seen.physics_steps,
     )
 
 

@@ -161,9 +161,7 @@ def _line_at(axes: Axes, value: float, label: str) -> Markup:
     line = Markup('<line class="limit" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(x, x, TOP, HEIGHT - BOTTOM)
     left = x > (LEFT + WIDTH - RIGHT) / 2.0
     text = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
-    return line + text.format(
-        x - 4 if left else x + 4, TOP + 9, "end" if left else "start", label
-    )
+    return line + text.format(x - 4 if left else x + 4, TOP + 9, "end" if left else "start", label)
 
 
 def ticks(low: float, high: float, about: int = 4) -> list[float]:
