@@ -31,6 +31,8 @@ POUR_LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.5)
 """Where something tips in the gripper: quickly, before it slips."""
 GRAZE_M = 0.012
 """Until the tip is this near to where the held thing is set down, that thing touches nothing."""
+DRAG_M = 0.006
+"""As soon as the tip is this far aside from where a thing stood, that thing is off the ground."""
 WAIT_S = 8.0
 """How long the robot waits for a moving hazard at most."""
 WAIT_STEP_S = 0.2
@@ -218,8 +220,7 @@ class _Search:
                 return True
             pos = arm.fk(joints)[0]
             index = path.owner(pos)
-            far = float(np.linalg.norm(pos - self._layout.poses[index][0])) > GRAZE_M
-            return world(index, far and self._sets_down(index)).free(joints)
+            return world(index, self._must_not_graze(index, pos)).free(joints)
 
         pours = any(keypose.verb == "pour" for keypose in self._stage.keyposes)
         limits = SLOW_LIMITS if self._stage.slow else POUR_LIMITS if pours else LIMITS
@@ -227,9 +228,15 @@ class _Search:
             arm, path.tip, start, valid=valid, limits=limits, velocity=situation.velocity, stops=stops
         )
 
-    def _sets_down(self, index: int) -> bool:
-        """Whether the motion to a keypose ends where what is held touches something that it did not before."""
-        return index > 0 and self._stage.holds is not None and self._stage.keyposes[index].verb == "place"
+    def _must_not_graze(self, index: int, pos: FloatArray) -> bool:
+        """Whether what is held is not yet where it is set down, or no longer where it stood, so that it would drag."""
+        verb = self._stage.keyposes[index].verb
+        if self._stage.holds is None:
+            return False
+        if index == 0:
+            aside_m = float(np.linalg.norm((pos - self._situation.tip[0])[:2]))
+            return verb == "lift" and aside_m > DRAG_M
+        return verb == "place" and float(np.linalg.norm(pos - self._layout.poses[index][0])) > GRAZE_M
 
     def _untimed(self, failed: TimingFailed, path: "_Path", world: WorldOf) -> Failure:
         detail = f"{failed.reason}: {failed.detail}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from libero_safety.demo.follow import Follow
-from libero_safety.demo.margins import NEAR_M, Care, allowances, kept_apart
+from libero_safety.demo.margins import NEAR_M, SURFACE_M, Care, allowances, kept_apart
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage, entity_of
 from libero_safety.plan.bounds import Allow
@@ -48,7 +48,7 @@ class Worlds:
 
         Args:
             segment: which keypose of the stage.
-            approaching: whether what is held must not graze yet what it will touch there.
+            approaching: whether what is held must not graze what it will touch there, or what it stood on.
         """
         followed = self._follow.hazard.entity if self._follow.hazard is not None else None
         ignored = [name for name in self.moving if name != followed]
@@ -85,7 +85,11 @@ class Worlds:
         allow += [Allow(mover, name, _IGNORED_M) for name in (*ignored, *contents) for mover in movers]
         if stage.holds is None:
             situation.set_fingers(0.0 if stage.command(segment) > 0 else 1.0)
-        return self._world(self._from_here(allow) if segment == 0 else allow)
+        if segment == 0:
+            allow = self._from_here(allow)
+            off = approaching and stage.holds is not None and stage.keyposes[0].verb == "lift"
+            allow += [Allow("held", name, SURFACE_M) for name in self._resting if off]
+        return self._world(allow)
 
     def _from_here(self, allow: list[Allow]) -> list[Allow]:
         """Let what is nearer than its bound where the stage begins stay so near: there is no other way out."""
