@@ -17,7 +17,7 @@ from libero_safety.plan.rrt import Node
 from libero_safety.types import FloatArray
 
 NAME = "tip"
-LIFTS_M = (0.06, 0.12, 0.2, 0.3)
+LIFTS_M = (0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3)
 """How far above both ends a way over the top goes."""
 RAD_PER_M = 5.0
 """Turning by this much is as far as moving by a metre."""
