@@ -3,13 +3,18 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeAlias
+
+import numpy as np
 
 from libero_safety.demo.situation import Situation
 from libero_safety.demo.stages import Stage, entity_of
 from libero_safety.demo.target import (
     GRIPPER,
     PoseArrays,
+    about_x,
+    about_y,
     about_z,
     grip_for,
     grip_frame,
@@ -21,6 +26,8 @@ from libero_safety.types import FloatArray, Keypose, Symmetry
 
 LIMIT_RAD = 0.04
 """How far from their limits the joints stay at a keypose: the elbow lags behind while the tip moves."""
+LEANS_RAD = (math.radians(8.0), math.radians(15.0))
+"""How far the hand may lean where it has to: its fingers hold nearly as well then."""
 _TURNS: dict[Symmetry, tuple[float, ...]] = {
     "none": (0.0,),
     "half-turn": (0.0, math.pi),
@@ -63,7 +70,7 @@ def lay_out(
     Args:
         situation: how things are where the stage begins.
         stage: whose keyposes to lay out.
-        turn: (3, 3) the turn of the gripper about its own z axis, of those that do as well, see `choose_turn`.
+        turn: (3, 3) how the gripper is turned against what the keyposes say, see `choose_turn`.
         arrive_s: when frames that move by themselves are looked at, seconds since the episode began.
         blocked: tells how many keyposes of a stage are not free.
         attempt: how many attempts failed; the next begins with another turn.
@@ -103,11 +110,11 @@ def _laid_out(situation: Situation, stage: Stage, turn: FloatArray, arrive_s: fl
 
 
 def choose_turn(situation: Situation, stages: Sequence[Stage], blocked: Blocked) -> FloatArray:
-    """Return the turn (3, 3) of the gripper about its z axis for the next stages, until something is let go.
+    """Return how the gripper is turned (3, 3) against what the keyposes say for the next stages, until it lets go.
 
-    The two fingers are interchangeable, so the gripper may be turned by half a turn wherever it takes hold of
-    something; by any turn where all keyposes say so. It is the smallest turn with which all keyposes are within
-    reach and free, or else one with the fewest that are not.
+    The two fingers are interchangeable, so the gripper may be turned about its z axis by half a turn wherever it takes
+    hold of something; by any turn where all keyposes say so. It is the smallest turn with which all keyposes are within
+    reach and free. Where there is none, the hand leans as well; at last it is the turn with the fewest that are not.
 
     Args:
         situation: how things are.
@@ -117,13 +124,20 @@ def choose_turn(situation: Situation, stages: Sequence[Stage], blocked: Blocked)
     rotation, symmetry = _first_rotation(situation, stages[0])
     turns = [rotation.T @ other for other in _equivalent(symmetry, rotation, situation.tip[1])]
     best, least = turns[0], math.inf
-    for turn in turns:
-        cost = _problems(situation.copy(), stages, turn, blocked)
+    for lean, turn in product(_leans(), turns):
+        leaning = turn @ lean
+        cost = _problems(situation.copy(), stages, leaning, blocked)
         if cost < least:
-            best, least = turn, cost
+            best, least = leaning, cost
         if not cost:
             break
     return best
+
+
+def _leans() -> list[FloatArray]:
+    """Rotations (3, 3) of the grip site against its upright turns, the least first."""
+    angles = [sign * angle for angle in LEANS_RAD for sign in (1.0, -1.0)]
+    return [np.eye(3), *(about(angle) for angle in angles for about in (about_x, about_y))]
 
 
 def end_stage(situation: Situation, stage: Stage, joints: FloatArray | None, time_s: float) -> None:

@@ -43,7 +43,7 @@ def grip_frame(grip: PoseArrays) -> PoseArrays:
 
 def rotation_of(yaw: float, pitch: float, roll: float) -> FloatArray:
     """Return the rotation (3, 3) by `yaw` about z, then `pitch` of the downward axis towards x, then `roll` about x."""
-    return _about_x(roll) @ _about_y(-pitch) @ about_z(yaw)
+    return about_x(roll) @ about_y(-pitch) @ about_z(yaw)
 
 
 def angles_of(rotation: FloatArray) -> tuple[float, float, float]:
@@ -106,11 +106,13 @@ def about_z(angle: float) -> FloatArray:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _about_y(angle: float) -> FloatArray:
+def about_y(angle: float) -> FloatArray:
+    """Return the rotation (3, 3) by `angle` (rad) about y."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def _about_x(angle: float) -> FloatArray:
+def about_x(angle: float) -> FloatArray:
+    """Return the rotation (3, 3) by `angle` (rad) about x; of the grip site, the line on which the fingers close."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
