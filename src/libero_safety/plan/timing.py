@@ -212,6 +212,9 @@ def _fastest(
         shaped = corridor.smoothest(guess, ends, cruise * DT_S / corridor.scale, rounds)
         stretch = _LONGER
         if shaped is None:
+            if rounds == ROUNDS and few > 2 * PINNED:
+                # Samples that cut a corner leap from one box to the next where the tube has become narrow.
+                along = corridor.even(count)
             few = max(few, count)
         else:
             # Moving the boxes further each time would change the shape, and its haste with it.
