@@ -11,9 +11,8 @@ from libero_safety.types import CONTROL_HZ, FloatArray
 DT_S = 1.0 / CONTROL_HZ
 _HELD = 0.995
 """Share of the speed that a full action holds that is used: what comes before it leaves a ripple."""
-
-
 _SLOWING = 1.1
+"""What is faster than its limit at the start may be so by this factor: it slows down as it can."""
 _STRETCH = 1.0 / 4.0
 """Jerk falls with the third power of the duration, and faster where speed has its limit."""
 
@@ -53,7 +52,7 @@ class TipLimits:
     """How fast the tip may move.
 
     Attributes:
-        speed_m_s: at most 0.27, the speed at which a full action holds the tip (`libero` controller).
+        speed_m_s: in any direction; along each axis at most 0.27, which a full action holds (`libero` controller).
         turn_rad_s: angular speed.
         acceleration_m_s2: magnitude; `turn_acceleration_rad_s2` likewise.
         jerk_m_s3: root mean square of a motion's jerk; a motion that starts at speed may need more. All motions having
