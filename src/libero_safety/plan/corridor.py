@@ -115,17 +115,20 @@ class Corridor:
             rounds: one leaves the samples where they are.
         """
         smoother = Smoother(len(along))
-        # An axis on which nothing moves needs no programme.
-        out = np.repeat(ends[:1], len(along), axis=0)
+        best: tuple[FloatArray, FloatArray] | None = None
         for turn in range(rounds):
+            # An axis on which nothing moves needs no programme.
+            out = np.repeat(ends[:1], len(along), axis=0)
             centre = _interpolate(along, self._grid, self._rows)
             slack = _interpolate(along, self._grid, self._slack)
             low, high = centre - slack, centre + slack
             for axis in np.flatnonzero(np.ptp(centre, axis=0) + np.ptp(ends, axis=0) > 0.0):
                 found = smoother.smoothest(ends[:, axis], low[:, axis], high[:, axis], step[axis])
                 if found is None:
-                    return None
+                    # Samples that cut a corner may have become too far apart for their steps.
+                    return best
                 out[:, axis] = found
+            best = out, along
             if turn == rounds - 1:
                 break
             moved = np.empty_like(along)
@@ -133,7 +136,7 @@ class Corridor:
             change, along = float(np.abs(moved - along).max()), moved
             if change < 0.01 * self.length_s:
                 break
-        return out, along
+        return best
 
     def narrow(self, places: FloatArray, reach: float, share: float) -> None:
         """Multiply the tube's width by `share` within `reach` of places along the path.

@@ -1,7 +1,8 @@
 """Planning where the robot is commanded: in the space of its tip, with the joints that go with a tip pose.
 
 The controller follows the tip; the elbow goes where the controller pulls it (`Arm.natural`). So the straight way is
-tried first, then ways over the top, and only then is anything searched for at random.
+tried first, then ways with a corner or two over the top or aside, the shortest first, and only then is anything
+searched for at random.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,11 @@ from libero_safety.types import FloatArray
 NAME = "tip"
 LIFTS_M = (0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3)
 """How far above both ends a way over the top goes."""
+ASIDE_M = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+ASIDE_RAD = tuple(np.deg2rad([0.0, 45.0, -45.0, 90.0, -90.0]))
+ASIDE_SHARES = (0.5, 0.3, 0.7)
+"""A way with one corner has it at one of these shares of the straight way, so far beside it, in a direction that is
+upwards turned by one of these angles about the straight way."""
 RAD_PER_M = 5.0
 """Turning by this much is as far as moving by a metre."""
 JUMP_RAD = 0.3
@@ -27,7 +33,8 @@ JUMP_RAD = 0.3
 _COARSE_M, _COARSE_RAD = 0.02, 0.1
 _STRIDE_M = 0.15
 _SPREAD_M = 0.35
-_SHORTCUTS = 25
+_STEEP = 0.8
+_SHORTCUTS, _FEW_SHORTCUTS = 25, 6
 
 
 class TipPlanner:
@@ -93,7 +100,7 @@ class _Search:
                 "no_goal", "the arm does not come to rest free of contact at any goal's tip pose"
             )
         for way in self._simple_ways([node.point for node in nodes]):
-            rows = self._proved(way)
+            rows = self._simple(way)
             if rows is not None:
                 return query.found(rows)
         start = self._point(self._pos, self._rot)
@@ -109,17 +116,34 @@ class _Search:
                         return query.found(rows)
         return query.failed("no way of the tip was found")
 
-    def _simple_ways(self, ends: Sequence[FloatArray]) -> Iterator[list[FloatArray]]:
-        """Straight ways, then up, across and down."""
+    def _simple_ways(self, ends: Sequence[FloatArray]) -> list[list[FloatArray]]:
+        """Return the straight ways, then those with one corner and those up, across and down, the shortest first."""
         start = self._point(self._pos, self._rot)
+        bent: list[list[FloatArray]] = []
         for end in ends:
-            yield [start, end]
-        for lift in LIFTS_M:
-            for end in ends:
-                top = max(start[2], end[2]) + lift
+            bent += [[start, corner, end] for corner in _corners(start, end)]
+            for lift in LIFTS_M:
                 up, down = start.copy(), end.copy()
-                up[2] = down[2] = top
-                yield self._shortened([start, up, down, end], 6)
+                up[2] = down[2] = max(start[2], end[2]) + lift
+                bent.append([start, up, down, end])
+        return [*([start, end] for end in ends), *sorted(bent, key=_length)]
+
+    def _simple(self, way: Sequence[FloatArray]) -> FloatArray | None:
+        """Return the rows along a way with few corners, cut where that is free, or None where it is not free."""
+        if len(way) > 2 and not self._free(way):
+            return None
+        rows = self._proved(self._shortened(way, _FEW_SHORTCUTS)) if len(way) > 2 else None
+        return self._proved(way) if rows is None else rows
+
+    def _free(self, way: Sequence[FloatArray]) -> bool:
+        """Whether a way is free at a coarse look."""
+        joints = self._start
+        for first, last in pairwise(way):
+            rows = self._edge(joints, first, last)
+            if rows is None:
+                return False
+            joints = rows[-1]
+        return True
 
     def _random_way(
         self, start: Node[FloatArray], goals: Sequence[Node[FloatArray]]
@@ -231,3 +255,24 @@ class _Search:
         points = first + np.linspace(0.0, 1.0, max(1, int(np.ceil(far))) + 1)[:, None] * way
         rot = Rotation.from_rotvec(points[:, 3:] * RAD_PER_M).as_matrix() @ self._rot
         return np.ascontiguousarray(points[:, :3]), np.ascontiguousarray(rot)
+
+
+def _corners(start: FloatArray, end: FloatArray) -> Iterator[FloatArray]:
+    """Yield the corners of ways with one corner."""
+    way = end - start
+    along = way[:3] / max(float(np.linalg.norm(way[:3])), 1e-9)
+    # Beside a way that goes up or down, the robot's own side takes the place of upwards.
+    up = np.array([0.0, 0.0, 1.0]) if abs(along[2]) < _STEEP else np.array([-1.0, 0.0, 0.0])
+    up -= (up @ along) * along
+    up /= np.linalg.norm(up)
+    aside = np.cross(along, up)
+    for share in ASIDE_SHARES:
+        for angle in ASIDE_RAD:
+            for far in ASIDE_M:
+                corner = start + share * way
+                corner[:3] += far * (np.cos(angle) * up + np.sin(angle) * aside)
+                yield corner
+
+
+def _length(way: Sequence[FloatArray]) -> float:
+    return sum(float(np.linalg.norm(last - first)) for first, last in pairwise(way))
