@@ -9,6 +9,7 @@ import numpy as np
 from libero_safety.demo.follow import Follow, follow_of
 from libero_safety.demo.layout import Layout, choose_turn, lay_out
 from libero_safety.demo.margins import CARES
+from libero_safety.demo.rejects import ReasonName
 from libero_safety.demo.report import Failure
 from libero_safety.demo.route import LONG_STAY_S, Route, Router
 from libero_safety.demo.segments import SearchStoppedError
@@ -20,6 +21,8 @@ from libero_safety.demo.worlds import Worlds
 from libero_safety.sim.scene import SceneError
 from libero_safety.types import FloatArray, Keypose
 
+_EVADED: tuple[ReasonName, ...] = ("path_blocked_by_moving_hazard", "timing_failed")
+"""Reasons for which a tip on its way stops; for the first, one that stands still gets out of the way."""
 MEAN_SPEED_M_S = 0.13
 """For guessing when a stage will end."""
 
@@ -36,11 +39,19 @@ ASIDE_M = (
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """The next stage, and how to get through it; `aside` where it only gets out of the way of something first."""
+    """The next stage, and how to get through it.
+
+    Attributes:
+        stage: what is left of it.
+        route: its way.
+        aside: whether the robot only gets out of the way of something, or stops, and has to plan again.
+        passed: how many keyposes of the stage are behind then.
+    """
 
     stage: Stage
     route: Route
     aside: bool = False
+    passed: int = 0
 
 
 class Course:
@@ -111,9 +122,22 @@ class Course:
             if isinstance(found, Planned) or passed or not situation.at_rest or not self._redraw():
                 break
             found = self._plan(situation, passed, attempt)
-        if isinstance(found, Failure) and found.reason == "path_blocked_by_moving_hazard":
-            return self._aside(situation) or found
-        return found
+        if not isinstance(found, Failure) or found.reason not in _EVADED:
+            return found
+        if not situation.at_rest:
+            return self._stop(situation, passed) or found
+        return (self._aside(situation) if found.reason == _EVADED[0] else None) or found
+
+    def _stop(self, situation: Situation, passed: int) -> Planned | None:
+        """Return a way to come to rest from a motion, if it is free."""
+        stage = self.stages[self.index].rest(passed)
+        thing = stage.takes or stage.holds
+        resting = situation.resting(thing) if thing is not None else ()
+        route = self._router.stop(situation, stage, Layout((), ()), resting)
+        if isinstance(route, Failure):
+            return None
+        stage = replace(stage, keyposes=stage.keyposes[:1], takes=None, gives=False)
+        return Planned(stage, route, aside=True, passed=passed)
 
     def _aside(self, situation: Situation) -> Planned | None:
         """Return a way to where the robot can stay whatever moves, if there is one near."""

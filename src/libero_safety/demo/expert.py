@@ -195,7 +195,7 @@ class _Episode:
             self.failure = planned
             return False
         self._execution = Execution(env, planned.stage, planned.route, self._disturbance)
-        self._passed, self._aside = passed, planned.aside
+        self._passed, self._aside = planned.passed if planned.aside else passed, planned.aside
         return True
 
     def _end(self, course: Course, execution: Execution) -> None:
@@ -220,7 +220,9 @@ class _Episode:
 
     def _behind(self, execution: Execution) -> int:
         """Return how many keyposes of the stage need not be passed again."""
-        return 0 if self._aside or execution.outcome == "missed" else self._passed + execution.passed
+        if execution.outcome == "missed":
+            return 0
+        return self._passed if self._aside else self._passed + execution.passed
 
     def _go_on(self, execution: Execution) -> None:
         """Keep to the old route where there is no new one, if what happened is no reason to stop."""

@@ -19,11 +19,11 @@ from libero_safety.demo.worlds import Worlds
 from libero_safety.plan.corridor import TipPath
 from libero_safety.plan.limits import DT_S, TipLimits
 from libero_safety.plan.problem import EFFORT, Planner
-from libero_safety.plan.timing import TimingFailed, TipMotion, time_path
+from libero_safety.plan.timing import TimingFailed, TipMotion, brake, time_path
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
 
-LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.5, authority=0.98)
+LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.1, authority=0.98)
 """Along one axis the controller itself allows less speed than this; across several it adds up."""
 SLOW_LIMITS = TipLimits(speed_m_s=0.2, turn_rad_s=1.0)
 """Where something has to give way."""
@@ -41,6 +41,8 @@ SHORT_WAIT_S = 1.0
 STAY_S, LONG_STAY_S = 1.0, 8.0
 """For how long the robot must be able to stay where a stage ends: what its gripper needs to act, and what is better."""
 STAY_STEP_S = 0.1
+STOP_S = 0.4
+"""How long a moving tip takes to come to rest."""
 
 
 class WorldOf(Protocol):
@@ -160,6 +162,13 @@ class Router:
                 return found
         return found
 
+    def stop(
+        self, situation: Situation, stage: Stage, layout: Layout, resting: Sequence[str]
+    ) -> Route | Failure:
+        """Return the way on which a moving tip comes to rest, if nothing is in its way; see `route`."""
+        worlds = Worlds(situation, stage, Follow(), CARES[-1], resting)
+        return _Search(self._quick, situation, stage, layout, Follow(), worlds).stop()
+
 
 class _Search:
     """One attempt, with one margin."""
@@ -185,12 +194,24 @@ class _Search:
         direct = self._timed(self._worlds.still)
         if isinstance(direct, Failure) or not self._worlds.moving:
             return direct
-        soon = self._departing(direct, SHORT_WAIT_S, LONG_STAY_S)
+        # A tip on its way cannot wait.
+        short_s, long_s = (SHORT_WAIT_S, WAIT_S) if self._situation.at_rest else (0.0, 0.0)
+        soon = self._departing(direct, short_s, LONG_STAY_S)
         if isinstance(soon, Route):
             return soon
         around = self._timed(self._worlds.swept)
         safe = self._departing(around, 0.0, LONG_STAY_S) if isinstance(around, Route) else around
-        return safe if isinstance(safe, Route) else self._departing(direct, WAIT_S, safe_s)
+        return safe if isinstance(safe, Route) else self._departing(direct, long_s, safe_s)
+
+    def stop(self) -> Route | Failure:
+        """Come to rest, straight on."""
+        situation = self._situation
+        motion = brake(situation.arm, situation.joints, situation.velocity, STOP_S)
+        passes = np.zeros(len(motion.pos), np.int64)
+        route = Route(
+            motion, self._follow, passes, situation.time_s, "straight", self._worlds.care.margin_m
+        )
+        return self._departing(route, 0.0, STAY_S)
 
     def _timed(self, world: WorldOf) -> Route | Failure:
         """Find a way through worlds, one per keypose, and the smooth motion along it."""

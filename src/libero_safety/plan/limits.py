@@ -11,8 +11,9 @@ from libero_safety.types import CONTROL_HZ, FloatArray
 DT_S = 1.0 / CONTROL_HZ
 _HELD = 0.995
 """Share of the speed that a full action holds that is used: what comes before it leaves a ripple."""
-_SLOWING = 1.1
-"""What is faster than its limit at the start may be so by this factor: it slows down as it can."""
+_SLOWING, _SAME = 1.1, 1.001
+"""What is faster than its limit at the start may be so by the first factor: it slows down as it can. Along one axis it
+may not become faster at all; the second leaves the solver room."""
 _STRETCH = 1.0 / 4.0
 """Jerk falls with the third power of the duration, and faster where speed has its limit."""
 
@@ -75,11 +76,9 @@ class TipLimits:
         Args:
             velocity: (6,) of the tip at the start of the motion: what is faster then slows down as it can.
         """
-        own = law(self.controller.kp)
-        effort = (1.0 - own.keep) / own.kick
-        held = self.authority * self._reach * (own.lag / effort + own.gain) / DT_S
-        fast = np.minimum(_HELD * held, np.repeat([self.speed_m_s, self.turn_rad_s], 3))
-        return np.maximum(fast, _SLOWING * np.abs(velocity))
+        fast = np.minimum(self._held, np.repeat([self.speed_m_s, self.turn_rad_s], 3))
+        # As fast as before is allowed, not faster: the controller could not hold it.
+        return np.maximum(fast, _SAME * np.abs(velocity))
 
     def haste(self, coords: FloatArray, velocity: FloatArray) -> Haste:
         """Return by what factors samples (n, 6) at 20 Hz, in metres and radians, exceed the limits.
@@ -100,11 +99,19 @@ class TipLimits:
             speed.append(float(np.linalg.norm(moves[:, part], axis=1).max()) / DT_S / fast)
             hard.append(float(np.sqrt(np.linalg.norm(change[:, part], axis=1).max() / most)))
         asked, _ = law(self.controller.kp).feed_forward(moves, velocity)
-        authority = 1.0 if velocity.any() else self.authority
-        effort = max(*hard, float(np.abs(asked / (authority * self._reach)).max()))
+        # What begins faster than a full action holds asks for more than that until it has slowed down.
+        most = self.authority * self._reach * np.maximum(1.0, _SAME * np.abs(velocity) / self._held)
+        effort = max(*hard, float(np.abs(asked / most).max()))
         jerk = np.diff(coords[:, :3], 3, axis=0) / DT_S**3
         rough = float(np.sqrt((jerk**2).sum(axis=1).mean())) / self.jerk_m_s3
         return Haste(np.repeat(speed, 3), effort, rough)
+
+    @property
+    def _held(self) -> FloatArray:
+        """Speed (6,) that feed-forward can hold, m/s and rad/s."""
+        own = law(self.controller.kp)
+        effort = (1.0 - own.keep) / own.kick
+        return _HELD * self.authority * self._reach * (own.lag / effort + own.gain) / DT_S
 
     @property
     def _reach(self) -> FloatArray:

@@ -155,6 +155,22 @@ def hold(arm: Arm, joints: FloatArray, steps: int) -> TipMotion:
     return TipMotion(pos, quat, joints, arm)
 
 
+def brake(arm: Arm, joints: FloatArray, velocity: FloatArray, duration_s: float) -> TipMotion:
+    """Return the motion in which a tip of a velocity (6,) comes to rest, straight on, without a jolt.
+
+    It goes as far as half the duration at the velocity it begins with.
+    """
+    pos, rot = arm.fk(joints)
+    time = np.linspace(0.0, 1.0, max(1, round(duration_s / DT_S)) + 1)
+    gone = (time - 2.5 * time**4 + 3.0 * time**5 - time**6) * duration_s
+    turned = Rotation.from_rotvec(gone[:, None] * velocity[3:]) * Rotation.from_matrix(rot)
+    places = pos + gone[:, None] * velocity[:3]
+    speed = np.linalg.pinv(arm.jacobian(joints)) @ velocity
+    rows = arm.follow(places, turned.as_matrix(), DT_S, joints, speed)
+    quat = turned.as_quat(canonical=True, scalar_first=True)
+    return TipMotion(places[: len(rows)], quat[: len(rows)], rows, arm, velocity)
+
+
 @dataclass(frozen=True, eq=False)
 class _Job:
     arm: Arm
