@@ -23,7 +23,7 @@ from libero_safety.plan.timing import TimingFailed, TipMotion, brake, time_path
 from libero_safety.plan.world import World
 from libero_safety.types import FloatArray
 
-LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.1, authority=0.98)
+LIMITS = TipLimits(speed_m_s=0.4, turn_rad_s=1.25, authority=0.98)
 """Along one axis the controller itself allows less speed than this; across several it adds up."""
 SLOW_LIMITS = TipLimits(speed_m_s=0.2, turn_rad_s=1.0)
 """Where something has to give way."""
@@ -208,9 +208,7 @@ class _Search:
         situation = self._situation
         motion = brake(situation.arm, situation.joints, situation.velocity, STOP_S)
         passes = np.zeros(len(motion.pos), np.int64)
-        route = Route(
-            motion, self._follow, passes, situation.time_s, "straight", self._worlds.care.margin_m
-        )
+        route = Route(motion, self._follow, passes, situation.time_s, "straight", self._worlds.care.margin_m)
         return self._departing(route, 0.0, STAY_S)
 
     def _timed(self, world: WorldOf) -> Route | Failure:

@@ -76,7 +76,10 @@ class TipLimits:
         Args:
             velocity: (6,) of the tip at the start of the motion: what is faster then slows down as it can.
         """
-        fast = np.minimum(self._held, np.repeat([self.speed_m_s, self.turn_rad_s], 3))
+        own = law(self.controller.kp)
+        effort = (1.0 - own.keep) / own.kick
+        held = self.authority * self._reach * (own.lag / effort + own.gain) / DT_S
+        fast = np.minimum(_HELD * held, np.repeat([self.speed_m_s, self.turn_rad_s], 3))
         # As fast as before is allowed, not faster: the controller could not hold it.
         return np.maximum(fast, _SAME * np.abs(velocity))
 
@@ -99,19 +102,11 @@ class TipLimits:
             speed.append(float(np.linalg.norm(moves[:, part], axis=1).max()) / DT_S / fast)
             hard.append(float(np.sqrt(np.linalg.norm(change[:, part], axis=1).max() / most)))
         asked, _ = law(self.controller.kp).feed_forward(moves, velocity)
-        # What begins faster than a full action holds asks for more than that until it has slowed down.
-        most = self.authority * self._reach * np.maximum(1.0, _SAME * np.abs(velocity) / self._held)
-        effort = max(*hard, float(np.abs(asked / most).max()))
+        authority = 1.0 if velocity.any() else self.authority
+        effort = max(*hard, float(np.abs(asked / (authority * self._reach)).max()))
         jerk = np.diff(coords[:, :3], 3, axis=0) / DT_S**3
         rough = float(np.sqrt((jerk**2).sum(axis=1).mean())) / self.jerk_m_s3
         return Haste(np.repeat(speed, 3), effort, rough)
-
-    @property
-    def _held(self) -> FloatArray:
-        """Speed (6,) that feed-forward can hold, m/s and rad/s."""
-        own = law(self.controller.kp)
-        effort = (1.0 - own.keep) / own.kick
-        return _HELD * self.authority * self._reach * (own.lag / effort + own.gain) / DT_S
 
     @property
     def _reach(self) -> FloatArray:

@@ -100,6 +100,8 @@ class _Search:
                 "no_goal", "the arm does not come to rest free of contact at any goal's tip pose"
             )
         for way in self._simple_ways([node.point for node in nodes]):
+            if query.over:
+                break
             rows = self._simple(way)
             if rows is not None:
                 return query.found(rows)
