@@ -82,6 +82,20 @@ def test_a_wall_is_gone_around(walled, name):
     np.testing.assert_allclose(here, there, atol=1e-6)
 
 
+def test_a_fence_is_passed_by_a_way_that_is_hardly_longer_than_it_must_be(among):
+    """The shortest polyline over a thin fence has one corner, above it: up, across and down is much longer."""
+    there = among().arm.fk(side(0.45))[0]
+    across_m, over_m = 2.0 * there[1], 0.12
+    fence = among([((there[0], 0.0, 0.2), (0.3, 0.005, there[2] + over_m - 0.2 - 0.1))])
+    path = solve("tip", fence, side(0.45), side(-0.45))
+    assert isinstance(path, Path), path
+    tips = np.array([fence.arm.fk(row)[0] for row in path.joints])
+    assert tips[:, 2].max() > there[2] + 0.02
+    way_m = float(np.linalg.norm(np.diff(tips, axis=0), axis=1).sum())
+    high_m = float(tips[:, 2].max() - there[2])
+    assert way_m < 1.05 * 2.0 * np.hypot(0.5 * across_m, high_m)
+
+
 @BOTH
 def test_the_same_seed_gives_the_same_path_whatever_came_before(among, name):
     planner = make_planner(name)

@@ -22,6 +22,7 @@ from libero_safety.plan.timing import (
     JOINT_SPEED_RAD_S,
     TimingFailed,
     TipMotion,
+    brake,
     hold,
     time_path,
 )
@@ -251,6 +252,28 @@ def test_a_motion_that_is_too_fast_slows_down():
     motion = through((0.1, 0.25, 0.0), velocity=np.array([0.0, 0.26, 0.0, 0.0, 0.0, 0.0]))
     assert speeds(motion).max() < 0.287
     assert np.linalg.norm(np.diff(motion.pos, 2, axis=0), axis=1).max() / DT_S**2 < 1.0
+
+
+def test_a_motion_at_full_speed_becomes_no_faster():
+    """What the controller holds is the limit under way as it is from rest."""
+    fast = LIMITS.cruise(np.zeros(6))
+    limits = TipLimits(speed_m_s=0.4)
+    motion = through((0.02, 0.3, 0.0), limits=limits, velocity=np.array([0.0, fast[1], 0.0, 0.0, 0.0, 0.0]))
+    assert np.abs(np.diff(motion.pos, axis=0)).max(axis=0)[1] / DT_S < 1.005 * fast[1]
+
+
+def test_braking_ends_at_rest_half_as_far_on_without_a_jolt():
+    velocity = np.array([0.0, 0.2, 0.0, 0.0, 0.0, 0.5])
+    motion = brake(ARM, HOME, velocity, 0.4)
+    np.testing.assert_allclose(motion.pos[-1] - motion.pos[0], [0.0, 0.04, 0.0], atol=1e-9)
+    np.testing.assert_allclose(turns(motion).sum(axis=0) * DT_S, [0.0, 0.0, 0.1], atol=1e-9)
+    assert speeds(motion)[0] == pytest.approx(0.2, rel=0.02)
+    assert speeds(motion)[-1] < 0.01
+    # The steepest of a smooth step of fifth order is 15/8 of the mean.
+    steepest = np.linalg.norm(np.diff(motion.pos, 2, axis=0), axis=1).max() / DT_S**2
+    assert steepest == pytest.approx(15.0 / 8.0 * 0.2 / 0.4, rel=0.05)
+    for joints, pos in zip(motion.joints, motion.pos, strict=True):
+        np.testing.assert_allclose(ARM.fk(joints)[0], pos, atol=1e-4)
 
 
 def test_a_start_velocity_away_from_the_goal_is_turned_round():
