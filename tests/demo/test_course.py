@@ -23,7 +23,9 @@ TASK = "put_the_banana_on_the_porcelain_plate"
 
 def ready(suite: str, task: str, level: int) -> Env:
     env = Env(render=False)
-    env.reset(sample(load_suite(suite).task(task).scenario(level), Key(suite, task, level, 0, 0), env.catalog))
+    env.reset(
+        sample(load_suite(suite).task(task).scenario(level), Key(suite, task, level, 0, 0), env.catalog)
+    )
     return env
 
 

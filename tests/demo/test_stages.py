@@ -8,7 +8,7 @@ import pytest
 from libero_safety.demo.follow import follow_of
 from libero_safety.demo.margins import CARES, allowances, kept_apart
 from libero_safety.demo.stages import stages_of
-from libero_safety.sim.law import LineLaw
+from libero_safety.sim.law import LineLaw, Moving
 from libero_safety.types import Keypose
 
 
@@ -120,12 +120,38 @@ def test_a_motion_joins_a_moving_frame_and_leaves_it():
     passes = np.array([0, 0, 0, 1, 1])
     np.testing.assert_allclose(joins.shares(passes), [0.0, 0.5, 1.0, 1.0, 1.0])
     # 2 cm per second: where the frame is at the time of arrival, the motion needs no correction.
-    np.testing.assert_allclose(joins.offset(3.0), np.zeros(3), atol=1e-12)
-    np.testing.assert_allclose(joins.offset(4.0), [0.02, 0.0, 0.0])
+    here, upright = np.array([[0.5, 0.1, 0.2]]), np.eye(3)[None]
+    for time_s, ahead_m in ((3.0, 0.0), (4.0, 0.02)):
+        there, turned = joins.carried(here, upright, np.array([time_s]), np.ones(1))
+        np.testing.assert_allclose(there, here + [ahead_m, 0.0, 0.0], atol=1e-12)
+        np.testing.assert_allclose(turned, upright, atol=1e-12)
     off = follow_of([moving()], stages_of((keypose("away", "gripper"),))[0], "palm", 5.0, 6.0)
     np.testing.assert_allclose(off.shares(np.zeros(3, np.int64)), [1.0, 0.5, 0.0])
     stays = follow_of([moving()], stage, "palm", 5.0, 6.0)
     np.testing.assert_allclose(stays.shares(passes), np.ones(5))
+
+
+def test_on_a_frame_that_turns_it_stays_above_its_place_and_turns_along():
+    """A palm that circles the origin once in 8 s and looks where it goes, joined 2 s after the time planned for."""
+    law = SimpleNamespace(
+        peak_speed_m_s=1.0,
+        at=lambda t: Moving(
+            0.4 * np.array([np.cos(t * np.pi / 4), np.sin(t * np.pi / 4), 0.0]), np.zeros(3), t * np.pi / 4
+        ),
+    )
+    stage = stages_of((keypose("over", "palm"), keypose("onto", "palm", verb="place")))[0]
+    joins = follow_of([SimpleNamespace(entity="palm", law=law)], stage, None, 0.0, 0.0)
+    away, over, onto = (0.7, -0.3, 0.5), (0.45, 0.0, 0.3), (0.45, 0.0, 0.2)
+    pos, rot = joins.carried(
+        np.array([away, over, onto]),
+        np.tile(np.eye(3), (3, 1, 1)),
+        np.full(3, 2.0),
+        np.array([0.0, 1.0, 1.0]),
+    )
+    np.testing.assert_allclose(pos, [away, (0.0, 0.45, 0.3), (0.0, 0.45, 0.2)], atol=1e-12)
+    np.testing.assert_allclose(rot[0], np.eye(3), atol=1e-12)
+    for turned in rot[1:]:
+        np.testing.assert_allclose(turned @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], atol=1e-12)
 
 
 def test_nothing_is_followed_that_stands_still():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from libero_safety.demo.stages import Stage, entity_of
 from libero_safety.sim.scene import Hazard
@@ -13,7 +14,7 @@ from libero_safety.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Follow:
-    """The displacement of a moving frame.
+    """The motion of a moving frame.
 
     Attributes:
         hazard: what moves; None when nothing is followed.
@@ -27,14 +28,31 @@ class Follow:
     first: int = 0
     leaves: bool = False
 
-    def offset(self, time_s: float) -> FloatArray:
-        """Return how far (3,) the frame is at a time from where the motion was planned for."""
+    def carried(
+        self, pos: FloatArray, rot: FloatArray, times_s: FloatArray, shares: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return poses with their share of how the frame has moved and turned since the time that was planned for.
+
+        Where the motion is on the frame it is right above or below one place of it, its end or its beginning; on its
+        way there it would swing widely if it turned about the frame's origin, so all of it is shifted as that place is.
+
+        Args:
+            pos: (n, 3) of the motion, world.
+            rot: (n, 3, 3).
+            times_s: (n,) when they are passed.
+            shares: (n,) see `shares`.
+        """
         if self.hazard is None:
-            return np.zeros(3)
-        return self.hazard.law.at(time_s).pos - self.hazard.law.at(self.ref_s).pos
+            return pos, rot
+        law, place = self.hazard.law, pos[0 if self.first < 0 else -1]
+        ref, passed = law.at(self.ref_s), [law.at(float(time_s)) for time_s in times_s]
+        turns = np.array([[0.0, 0.0, at.turn - ref.turn] for at in passed])
+        moved = Rotation.from_rotvec(turns).apply(place - ref.pos) + [at.pos for at in passed] - place
+        turned = Rotation.from_rotvec(shares[:, None] * turns).as_matrix() @ rot
+        return pos + shares[:, None] * moved, turned
 
     def shares(self, passes: NDArray[np.int64]) -> FloatArray:
-        """Return the share (n,) of the offset that each row takes: none where the motion is not on the frame.
+        """Return the share (n,) of the frame's motion that each row takes: none where it is not on the frame.
 
         Args:
             passes: (n,) the keypose to which each row leads.

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from libero_safety.demo.follow import Follow
 from libero_safety.demo.layout import Layout
@@ -84,13 +85,18 @@ class Route:
         """
         wait = round((self.start_s - now_s) / DT_S)
         rows = np.clip(np.arange(-wait, len(self.passes) + stay), 0, len(self.passes) - 1)
-        times_s = now_s + np.arange(len(rows)) * DT_S
-        share = self.follow.shares(self.passes)[rows, None]
-        offsets = share * np.array([self.follow.offset(float(t)) for t in times_s])
+        times_s = now_s + DT_S * np.arange(len(rows), dtype=np.float64)
         motion = self.motion
-        return replace(
-            motion, pos=motion.pos[rows] + offsets, quat=motion.quat[rows], joints=motion.joints[rows]
-        )
+        driven = replace(motion, pos=motion.pos[rows], quat=motion.quat[rows], joints=motion.joints[rows])
+        if self.follow.hazard is None:
+            return driven
+        shares = self.follow.shares(self.passes)[rows]
+        pos, rot = self.follow.carried(driven.pos, driven.rot, times_s, shares)
+        joints = motion.arm.follow(pos, rot, DT_S, motion.joints[0])
+        # A frame that moves on may take a tip that stays on it out of reach.
+        joints = joints[np.minimum(np.arange(len(rows)), len(joints) - 1)]
+        quat = Rotation.from_matrix(rot).as_quat(canonical=True, scalar_first=True)
+        return replace(driven, pos=pos, quat=quat, joints=joints)
 
     def joints(self, situation: Situation, start_s: float) -> FloatArray:
         """Return the joints (n, 7) of the motion when it begins at a time, that of the frame included.
@@ -299,6 +305,8 @@ class _Search:
     def _too_near(self, route: Route, start_s: float) -> tuple[str, str] | None:
         """Return what comes too near to what when the route begins at a time."""
         rows = route.joints(self._situation, start_s)
+        if len(rows) < len(route.passes) or not all(map(self._situation.arm.within_limits, rows)):
+            return "robot", "the end of its reach"
         for row in range(1, len(rows)):
             segment, time_s = int(route.passes[row]), start_s + row * DT_S
             for share in (0.5, 1.0):

@@ -14,6 +14,8 @@ _HELD = 0.995
 _SLOWING, _SAME = 1.1, 1.001
 """What is faster than its limit at the start may be so by the first factor: it slows down as it can. Along one axis it
 may not become faster at all; the second leaves the solver room."""
+_UNDER_WAY = 0.97
+"""Share of the speed for what begins at speed: it begins to turn as well, and needs the controller for that."""
 _STRETCH = 1.0 / 4.0
 """Jerk falls with the third power of the duration, and faster where speed has its limit."""
 
@@ -80,8 +82,10 @@ class TipLimits:
         effort = (1.0 - own.keep) / own.kick
         held = self.authority * self._reach * (own.lag / effort + own.gain) / DT_S
         fast = np.minimum(_HELD * held, np.repeat([self.speed_m_s, self.turn_rad_s], 3))
+        if not velocity.any():
+            return fast
         # As fast as before is allowed, not faster: the controller could not hold it.
-        return np.maximum(fast, _SAME * np.abs(velocity))
+        return np.maximum(_UNDER_WAY * fast, _SAME * np.abs(velocity))
 
     def haste(self, coords: FloatArray, velocity: FloatArray) -> Haste:
         """Return by what factors samples (n, 6) at 20 Hz, in metres and radians, exceed the limits.
