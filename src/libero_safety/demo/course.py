@@ -9,7 +9,6 @@ import numpy as np
 from libero_safety.demo.follow import Follow, follow_of
 from libero_safety.demo.layout import Layout, choose_turn, lay_out
 from libero_safety.demo.margins import CARES
-from libero_safety.demo.rejects import ReasonName
 from libero_safety.demo.report import Failure
 from libero_safety.demo.route import LONG_STAY_S, Route, Router
 from libero_safety.demo.segments import SearchStoppedError
@@ -21,8 +20,6 @@ from libero_safety.demo.worlds import Worlds
 from libero_safety.sim.scene import SceneError
 from libero_safety.types import FloatArray, Keypose
 
-_EVADED: tuple[ReasonName, ...] = ("path_blocked_by_moving_hazard", "timing_failed")
-"""Reasons for which a tip on its way stops; for the first, one that stands still gets out of the way."""
 MEAN_SPEED_M_S = 0.13
 """For guessing when a stage will end."""
 
@@ -122,18 +119,21 @@ class Course:
             if isinstance(found, Planned) or passed or not situation.at_rest or not self._redraw():
                 break
             found = self._plan(situation, passed, attempt)
-        if not isinstance(found, Failure) or found.reason not in _EVADED:
+        if isinstance(found, Planned):
             return found
-        if not situation.at_rest:
-            return self._stop(situation, passed) or found
-        return (self._aside(situation) if found.reason == _EVADED[0] else None) or found
+        blocked, instead = found.reason == "path_blocked_by_moving_hazard", None
+        if not situation.at_rest and (blocked or found.reason == "timing_failed"):
+            instead = self._stop(situation, passed)
+        elif blocked:
+            instead = self._aside(situation)
+        return instead or found
 
     def _stop(self, situation: Situation, passed: int) -> Planned | None:
         """Return a way to come to rest from a motion, if it is free."""
         stage = self.stages[self.index].rest(passed)
         thing = stage.takes or stage.holds
         resting = situation.resting(thing) if thing is not None else ()
-        route = self._router.stop(situation, stage, Layout((), ()), resting)
+        route = self._router.stop(situation, stage, resting)
         if isinstance(route, Failure):
             return None
         stage = replace(stage, keyposes=stage.keyposes[:1], takes=None, gives=False)

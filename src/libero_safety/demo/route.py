@@ -168,12 +168,10 @@ class Router:
                 return found
         return found
 
-    def stop(
-        self, situation: Situation, stage: Stage, layout: Layout, resting: Sequence[str]
-    ) -> Route | Failure:
+    def stop(self, situation: Situation, stage: Stage, resting: Sequence[str]) -> Route | Failure:
         """Return the way on which a moving tip comes to rest, if nothing is in its way; see `route`."""
         worlds = Worlds(situation, stage, Follow(), CARES[-1], resting)
-        return _Search(self._quick, situation, stage, layout, Follow(), worlds).stop()
+        return _Search(self._quick, situation, stage, Layout((), ()), Follow(), worlds).stop()
 
 
 class _Search:
