@@ -61,10 +61,11 @@ def test_the_same_episode_gives_the_same_actions(env, done):
     [
         ("aag", "put_the_frypan_on_the_stove", 2, 1, 2),
         ("hri", "put_the_banana_on_the_porcelain_plate", 2, 1, 3),
+        ("aag", "put_the_frypan_on_the_stove", 2, 12, 0),
     ],
-    ids=["beside the pot", "beside the pointing hand"],
+    ids=["beside the pot", "beside the pointing hand", "a pan that sinks in the fingers, over a pot"],
 )
-def test_held_things_arrive_in_a_turn_that_is_free(env, suite, task, level, seed, index):
+def test_held_things_touch_nothing_on_their_way(env, suite, task, level, seed, index):
     found = load_suite(suite).task(task)
     draw = sample(found.scenario(level), Key(suite, task, level, seed, index), env.catalog)
     assert run_episode(env, ExpertPolicy(), draw).outcome == "success"

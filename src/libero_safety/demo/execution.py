@@ -6,6 +6,7 @@ import numpy as np
 
 from libero_safety.demo.margins import PRESSING_VERBS
 from libero_safety.demo.route import Route
+from libero_safety.demo.situation import size_m
 from libero_safety.demo.stages import MOVING_VERBS, Stage
 from libero_safety.plan.bounds import Held
 from libero_safety.plan.track import Tracker, tip_state
@@ -21,10 +22,10 @@ on nothing. `lost`: what was held is held no more."""
 DRIFT_M, PUSH_DRIFT_M = 0.015, 0.08
 """How far the tip may be from where it should be, and on the way of a push, which meets resistance."""
 SHIFT_M, SLIP_M, LOST_M, SWING_M = 0.006, 0.012, 0.09, 0.001
-"""How far a thing to be grasped, and one that is held, may be from where it was; further than the third it is lost.
-What moves faster than the last in a control step has not come to rest in the gripper."""
+"""How far a thing to be grasped, and any point of one that is held, may be from where it was; a held one that is
+further away than the third is lost. What moves faster than the last in a control step has not come to rest."""
 ARM_M = 0.06
-"""Where the turn of a thing counts: a bowl that is held at its rim swings."""
+"""Where the turn of a thing counts for the last two: a bowl that is held at its rim swings."""
 LATE_STEPS = 2
 """For how many control steps something must be wrong before it counts."""
 ARRIVED_M, ARRIVED_STEPS = 0.004, 8
@@ -56,6 +57,7 @@ class Execution:
         self._thing = thing = stage.takes or stage.holds
         self._grasped = predicate.grasped(env.scene, thing) if thing is not None else None
         self._place = self._thing_now()
+        self._size_m = size_m(env.scene, env.data, thing) if thing is not None else 0.0
         self.outcome: Outcome = "going"
         self.steps, self.error_m = 0, 0.0
         self._late = self._acted = self._arriving = 0
@@ -140,22 +142,21 @@ class Execution:
             return "drift"
         if self._acted or self._thing is None:
             return None
-        before, self._shifted_m = self._shifted_m, self._shift()
+        moved_m, turned = self._shift()
         if self.stage.holds is None:
-            return "moved" if self._shifted_m > SHIFT_M else None
+            return "moved" if moved_m > SHIFT_M else None
+        before, self._shifted_m = self._shifted_m, moved_m + ARM_M * turned
         if self._shifted_m > LOST_M:
             return "lost"
         # What hangs from the fingers swings when it is lifted; where it will end shows when it has stopped.
-        return "moved" if self._shifted_m > SLIP_M and self._shifted_m - before < SWING_M else None
+        swings = self._shifted_m - before >= SWING_M
+        return "moved" if moved_m + self._size_m * turned > SLIP_M and not swings else None
 
-    def _shift(self) -> float:
-        """Return how far the thing is from where it was, its turn included when it is held."""
+    def _shift(self) -> tuple[float, float]:
+        """Return how far (m, rad) the thing is from where it was."""
         pos, quat = self._thing_now()
-        moved = float(np.linalg.norm(pos - self._place[0]))
-        if self.stage.holds is None:
-            return moved
         turned = 2.0 * np.arccos(np.clip(abs(float(quat @ self._place[1])), 0.0, 1.0))
-        return moved + ARM_M * float(turned)
+        return float(np.linalg.norm(pos - self._place[0])), float(turned)
 
     def _thing_now(self) -> tuple[FloatArray, FloatArray]:
         """Return the pose of the thing: of what is held, in the gripper; of what is to be grasped, in the world."""

@@ -170,3 +170,10 @@ class Situation:
         self.data.qpos[address : address + 3] = pos + rotation @ held.pos
         self.data.qpos[address + 3 : address + 7] = quat
         mujoco.mj_kinematics(self.scene.model, self.data)
+
+
+def size_m(scene: Scene, data: mujoco.MjData, entity: str) -> float:
+    """Return a distance (m) from the origin of an entity that no point of it exceeds."""
+    thing = scene.entity(entity)
+    away = np.linalg.norm(data.geom_xpos[thing.geoms] - data.xpos[thing.body], axis=1)
+    return float((away + scene.model.geom_rbound[thing.geoms]).max(initial=0.0))

@@ -6,7 +6,7 @@ import numpy as np
 
 from libero_safety.demo.follow import Follow
 from libero_safety.demo.margins import NEAR_M, SURFACE_M, Care, allowances, kept_apart
-from libero_safety.demo.situation import Situation
+from libero_safety.demo.situation import Situation, size_m
 from libero_safety.demo.stages import Stage, entity_of
 from libero_safety.plan.bounds import Allow
 from libero_safety.plan.world import World
@@ -119,7 +119,5 @@ class Worlds:
 
 def _peak_m_s(situation: Situation, hazard: Hazard) -> float:
     """Return a speed that no point of what moves by itself exceeds."""
-    geoms, origin = situation.scene.entity(hazard.entity).geoms, situation.data.qpos[hazard.qpos :][:3]
-    away = np.linalg.norm(situation.data.geom_xpos[geoms] - origin, axis=1)
-    reach_m = float((away + situation.scene.model.geom_rbound[geoms]).max(initial=0.0))
+    reach_m = size_m(situation.scene, situation.data, hazard.entity)
     return hazard.law.peak_speed_m_s + hazard.peak_turn_rad_s * reach_m
