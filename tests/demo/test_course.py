@@ -63,8 +63,7 @@ def test_a_tip_on_its_way_stops_where_it_cannot_go_on(env, course, monkeypatch, 
     refuse(monkeypatch, reason)
     planned = course.plan(moving(env, 0.0, 0.2, 0.0), passed=1)
     assert isinstance(planned, Planned)
-    assert planned.aside
-    assert planned.passed == 1
+    assert planned.then == "rest"
     motion = planned.route.motion
     np.testing.assert_allclose(motion.pos[-1] - motion.pos[0], [0.0, 0.5 * 0.2 * STOP_S, 0.0], atol=1e-9)
     assert planned.route.start_s == env.time_s

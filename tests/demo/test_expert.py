@@ -14,6 +14,7 @@ from libero_safety.types import Episode, Key
 from libero_safety.ubddl.sample import Draw, sample
 
 pytest.importorskip("piqp")
+BOWL = "pick_up_the_akita_black_bowl_on_the_stove_and_place_it_on_the_plate"
 APPLE = "pick_up_the_red_apple_and_put_it_on_the_plate_in_my_hand"
 
 
@@ -62,8 +63,16 @@ def test_the_same_episode_gives_the_same_actions(env, done):
         ("aag", "put_the_frypan_on_the_stove", 2, 1, 2),
         ("hri", "put_the_banana_on_the_porcelain_plate", 2, 1, 3),
         ("aag", "put_the_frypan_on_the_stove", 2, 12, 0),
+        ("tsa", BOWL, 1, 13, 8),
+        ("tsa", BOWL, 0, 14, 1),
     ],
-    ids=["beside the pot", "beside the pointing hand", "a pan that sinks in the fingers, over a pot"],
+    ids=[
+        "beside the pot",
+        "beside the pointing hand",
+        "a pan that sinks in the fingers, over a pot",
+        "a bowl that swings down over the car",
+        "a bowl that swings down to the stove",
+    ],
 )
 def test_held_things_touch_nothing_on_their_way(env, suite, task, level, seed, index):
     found = load_suite(suite).task(task)

@@ -3,8 +3,10 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libero_safety.demo.follow import Follow, follow_of
 from libero_safety.demo.layout import Layout, choose_turn, lay_out
@@ -41,14 +43,13 @@ class Planned:
     Attributes:
         stage: what is left of it.
         route: its way.
-        aside: whether the robot only gets out of the way of something, or stops, and has to plan again.
-        passed: how many keyposes of the stage are behind then.
+        then: what comes after it: the next stage; the rest of this one, where the robot only stops; or all of this one
+            anew, where it gets out of the way of something first.
     """
 
     stage: Stage
     route: Route
-    aside: bool = False
-    passed: int = 0
+    then: Literal["next", "rest", "anew"] = "next"
 
 
 class Course:
@@ -112,6 +113,11 @@ class Course:
         except SearchStoppedError as stopped:
             return stopped.failure
 
+    def clear(self, situation: Situation, stage: Stage, rows: FloatArray, passes: NDArray[np.int64]) -> bool:
+        """Whether nothing is in the way on a part of a route with what is held as it is now; see `Router.clear`."""
+        rest = stage.rest(int(passes[0]))
+        return self._router.clear(situation, rest, _resting(situation, rest), rows, passes - passes[0])
+
     def _found(self, situation: Situation, passed: int) -> Planned | Failure:
         found: Planned | Failure = self._plan(situation, passed)
         for attempt in range(1, self._tries):
@@ -131,13 +137,11 @@ class Course:
     def _stop(self, situation: Situation, passed: int) -> Planned | None:
         """Return a way to come to rest from a motion, if it is free."""
         stage = self.stages[self.index].rest(passed)
-        thing = stage.takes or stage.holds
-        resting = situation.resting(thing) if thing is not None else ()
-        route = self._router.stop(situation, stage, resting)
+        route = self._router.stop(situation, stage, _resting(situation, stage))
         if isinstance(route, Failure):
             return None
         stage = replace(stage, keyposes=stage.keyposes[:1], takes=None, gives=False)
-        return Planned(stage, route, aside=True, passed=passed)
+        return Planned(stage, route, "rest")
 
     def _aside(self, situation: Situation) -> Planned | None:
         """Return a way to where the robot can stay whatever moves, if there is one near."""
@@ -151,19 +155,17 @@ class Course:
             layout = Layout((pose,), (situation.arm.natural(*pose, situation.joints),))
             route = self._router.route(situation, stage, layout, Follow(), resting, LONG_STAY_S)
             if isinstance(route, Route):
-                return Planned(stage, route, aside=True)
+                return Planned(stage, route, "anew")
         return None
 
     def _plan(self, situation: Situation, passed: int, attempt: int = 0) -> Planned | Failure:
         stages = self.stages[self.index :]
         stage = stages[0].rest(passed)
-        thing = stage.takes or stage.holds
         try:
             if stage.holds is None and not passed:
                 self._turn = choose_turn(situation, stages, _blocked)
             layout, follow = self._lay_out(situation, stage, attempt)
-            resting = situation.resting(thing) if thing is not None else ()
-            route = self._router.route(situation, stage, layout, follow, resting)
+            route = self._router.route(situation, stage, layout, follow, _resting(situation, stage))
         except SceneError as error:
             return Failure("bad_keypose", stage.name, str(error))
         return route if isinstance(route, Failure) else Planned(stage, route)
@@ -191,13 +193,17 @@ class Course:
 
 def _blocked(situation: Situation, stage: Stage, layout: Layout) -> int:
     """Return how many keyposes of a stage that are within reach are not free, what moves left aside."""
-    thing = stage.takes or stage.holds
-    resting = situation.resting(thing) if thing is not None else ()
-    worlds = Worlds(situation, stage, Follow(), CARES[-1], resting)
+    worlds = Worlds(situation, stage, Follow(), CARES[-1], _resting(situation, stage))
     return sum(
         joints is not None and not worlds.still(index).free(joints)
         for index, joints in enumerate(layout.joints)
     )
+
+
+def _resting(situation: Situation, stage: Stage) -> tuple[str, ...]:
+    """Return what the thing to be grasped, or held, stands on or leans at."""
+    thing = stage.takes or stage.holds
+    return situation.resting(thing) if thing is not None else ()
 
 
 def _duration_s(situation: Situation, layout: Layout) -> float:

@@ -1,8 +1,10 @@
 """Carrying out one route: 20 actions a second, and looking whether all goes as it was planned."""
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libero_safety.demo.margins import PRESSING_VERBS
 from libero_safety.demo.route import Route
@@ -19,6 +21,9 @@ Outcome: TypeAlias = Literal["going", "done", "drift", "moved", "missed", "lost"
 """`drift`: the arm is not where it should be. `moved`: what it goes to, or holds, is not. `missed`: the fingers closed
 on nothing. `lost`: what was held is held no more."""
 
+Clear: TypeAlias = Callable[[FloatArray, NDArray[np.int64]], bool]
+"""Tells whether nothing is in the way along joints (n, 7) from now on, the keypose to which each leads beside them."""
+
 DRIFT_M, PUSH_DRIFT_M = 0.015, 0.08
 """How far the tip may be from where it should be, and on the way of a push, which meets resistance."""
 SHIFT_M, SLIP_M, LOST_M, SWING_M = 0.006, 0.012, 0.09, 0.001
@@ -28,6 +33,8 @@ ARM_M = 0.06
 """Where the turn of a thing counts for the last two: a bowl that is held at its rim swings."""
 LATE_STEPS = 2
 """For how many control steps something must be wrong before it counts."""
+AHEAD_STEPS = 20
+"""How far ahead the way must be clear for what swings: enough to stop."""
 ARRIVED_M, ARRIVED_STEPS = 0.004, 8
 """How near to its end the tip must be before the gripper acts, and how long that is waited for."""
 ACT_STEPS = (3, 20)
@@ -46,8 +53,19 @@ class Execution:
         error_m: largest distance so far between where the tip was and where it should have been.
     """
 
-    def __init__(self, env: Env, stage: Stage, route: Route, disturbance: FloatArray | None = None) -> None:
-        """Begin a route now; `disturbance` is what the tracker of the route before has learnt."""
+    def __init__(
+        self, env: Env, stage: Stage, route: Route, clear: Clear, disturbance: FloatArray | None = None
+    ) -> None:
+        """Begin a route now.
+
+        Args:
+            env: where.
+            stage: whose route it is.
+            route: the way.
+            clear: tells whether a part of it can be driven with what is held as it lies in the gripper now.
+            disturbance: what the tracker of the route before has learnt.
+        """
+        self._clear = clear
         self._env, self.stage, self.route = env, stage, route
         self._motion = route.drive(env.time_s, STAY_STEPS)
         self.waited = round((route.start_s - env.time_s) / self._motion.dt_s)
@@ -59,6 +77,7 @@ class Execution:
         self._place = self._thing_now()
         self._size_m = size_m(env.scene, env.data, thing) if thing is not None else 0.0
         self.outcome: Outcome = "going"
+        self._swings = False
         self.steps, self.error_m = 0, 0.0
         self._late = self._acted = self._arriving = 0
         self._shifted_m = 0.0
@@ -131,10 +150,18 @@ class Execution:
 
     def _look(self, error: float) -> None:
         """Notice what has been wrong for a while."""
+        self._swings = False
         wrong = self._wrong(error)
         self._late = self._late + 1 if wrong else 0
         if wrong and self._late > LATE_STEPS and self.outcome == "going":
             self.outcome = wrong
+        if self._swings and self.outcome == "going" and not self._clear(*self._ahead()):
+            self.outcome = "moved"
+
+    def _ahead(self) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Return the joints (n, 7) on the next bit of the route, and the keypose to which each row leads."""
+        rows = np.arange(self.steps, self.steps + AHEAD_STEPS + 1).clip(max=self._end)
+        return self._motion.joints[rows], self.route.passes[np.maximum(rows - self.waited, 0)]
 
     def _wrong(self, error: float) -> Outcome | None:
         resisted = self.stage.keyposes[self.passed].verb in (*MOVING_VERBS, *PRESSING_VERBS)
@@ -149,8 +176,9 @@ class Execution:
         if self._shifted_m > LOST_M:
             return "lost"
         # What hangs from the fingers swings when it is lifted; where it will end shows when it has stopped.
-        swings = self._shifted_m - before >= SWING_M
-        return "moved" if moved_m + self._size_m * turned > SLIP_M and not swings else None
+        slipped, swings = moved_m + self._size_m * turned > SLIP_M, self._shifted_m - before >= SWING_M
+        self._swings = slipped and swings
+        return "moved" if slipped and not swings else None
 
     def _shift(self) -> tuple[float, float]:
         """Return how far (m, rad) the thing is from where it was."""

@@ -1,9 +1,11 @@
 """The expert: a privileged policy that plans its way through keyposes and keeps clear of everything protected."""
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libero_safety.demo.check import check_keyposes
 from libero_safety.demo.course import Course
@@ -143,7 +145,7 @@ class _Episode:
         self._reports: list[StageReport] = []
         self._replans = self._idle = self._passed = 0
         self._gripper = -1.0
-        self._aside = False
+        self._then = "next"
 
     def action(self) -> FloatArray:
         """Return the next action (7,); no motion once there is nothing more to do."""
@@ -174,7 +176,7 @@ class _Episode:
             if isinstance(planned, Failure):
                 self.failure = planned
                 return
-            self._replans += planned.aside
+            self._replans += planned.then == "anew"
             if self._replans > REPLANS:
                 self.failure = Failure("path_blocked_by_moving_hazard", planned.stage.name, "again and again")
                 return
@@ -182,7 +184,7 @@ class _Episode:
             self._reports.append(_stage_report(stage, route, steps=len(route.passes) - 1))
             end_s = route.start_s + (len(route.passes) - 1) * DT_S
             end_stage(situation, stage, route.joints(situation, route.start_s)[-1], end_s + FORESEEN_ACT_S)
-            if not planned.aside:
+            if planned.then == "next":
                 course.done()
                 self._replans = 0
 
@@ -194,25 +196,34 @@ class _Episode:
         if isinstance(planned, Failure):
             self.failure = planned
             return False
-        self._execution = Execution(env, planned.stage, planned.route, self._disturbance)
-        self._passed, self._aside = planned.passed if planned.aside else passed, planned.aside
+        clear = partial(self._clear, course, planned.stage)
+        self._execution = Execution(env, planned.stage, planned.route, clear, self._disturbance)
+        self._passed, self._then = passed, planned.then
         return True
+
+    def _clear(self, course: Course, stage: Stage, rows: FloatArray, passes: NDArray[np.int64]) -> bool:
+        """Whether nothing is in the way on a part of a route with what is held as it is now."""
+        env = self._env
+        situation = Situation.now(env.scene, env.data, self._arm, env.time_s, stage.holds)
+        return course.clear(situation, stage, rows, passes)
 
     def _end(self, course: Course, execution: Execution) -> None:
         """Take the stage as done, or plan it again if something went wrong."""
         self._execution, self._disturbance = None, execution.disturbance
         self._note(execution)
-        if execution.outcome == "done" and not self._aside:
+        if execution.outcome == "done" and self._then == "next":
             course.done()
             self._replans = 0
             return
-        self._replans += 1
+        stopped = execution.outcome == "done" and self._then == "rest"
+        # That it stopped is part of the plan that failed before.
+        self._replans += not stopped
         name = execution.stage.name
         if execution.outcome == "lost":
             self.failure = Failure("lost_grasp", name, f"{execution.stage.holds} slipped out of the gripper")
-        elif self._replans > (SLIPS if execution.outcome == "moved" else REPLANS):
+        elif self._replans > (SLIPS if stopped or execution.outcome == "moved" else REPLANS):
             reason: ReasonName = "lost_grasp" if execution.outcome == "missed" else "drift"
-            if self._aside:
+            if self._then == "anew":
                 reason = "path_blocked_by_moving_hazard"
             self.failure = Failure(reason, name, f"{execution.outcome} {self._replans} times")
         elif not self._begin(course, self._behind(execution)):
@@ -220,9 +231,10 @@ class _Episode:
 
     def _behind(self, execution: Execution) -> int:
         """Return how many keyposes of the stage need not be passed again."""
-        if execution.outcome == "missed":
+        then = self._then
+        if execution.outcome == "missed" or then == "anew":
             return 0
-        return self._passed if self._aside else self._passed + execution.passed
+        return self._passed + (execution.passed if then == "next" else 0)
 
     def _go_on(self, execution: Execution) -> None:
         """Keep to the old route where there is no new one, if what happened is no reason to stop."""

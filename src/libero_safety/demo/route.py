@@ -168,6 +168,26 @@ class Router:
                 return found
         return found
 
+    def clear(
+        self,
+        situation: Situation,
+        stage: Stage,
+        resting: Sequence[str],
+        rows: FloatArray,
+        passes: NDArray[np.int64],
+    ) -> bool:
+        """Whether a part of a route can be driven with what is held as it lies in the gripper now; see `route`.
+
+        Args:
+            situation: how things are.
+            stage: whose route it is.
+            resting: what the held thing stood on.
+            rows: (n, 7) joints, one for every control step from now on.
+            passes: (n,) the keypose to which each row leads.
+        """
+        worlds = Worlds(situation, stage, Follow(), CARES[-1], resting)
+        return _too_near(worlds, rows, passes, situation.time_s) is None
+
     def stop(self, situation: Situation, stage: Stage, resting: Sequence[str]) -> Route | Failure:
         """Return the way on which a moving tip comes to rest, if nothing is in its way; see `route`."""
         worlds = Worlds(situation, stage, Follow(), CARES[-1], resting)
@@ -305,14 +325,7 @@ class _Search:
         rows = route.joints(self._situation, start_s)
         if len(rows) < len(route.passes) or not all(map(self._situation.arm.within_limits, rows)):
             return "robot", "the end of its reach"
-        for row in range(1, len(rows)):
-            segment, time_s = int(route.passes[row]), start_s + row * DT_S
-            for share in (0.5, 1.0):
-                joints = rows[row - 1] + share * (rows[row] - rows[row - 1])
-                names = self._worlds.at(segment, time_s - (1.0 - share) * DT_S).first_contact(joints)
-                if names is not None:
-                    return names
-        return None
+        return _too_near(self._worlds, rows, route.passes, start_s)
 
     def _stay_after(self, route: Route, start_s: float) -> float:
         """Return for how long (s) the robot can stay where the route ends; riding along, it can."""
@@ -327,6 +340,20 @@ class _Search:
             if not self._worlds.at(segment, start_s + float(stay)).free(joints):
                 return float(stay)
         return most_s
+
+
+def _too_near(
+    worlds: Worlds, rows: FloatArray, passes: NDArray[np.int64], start_s: float
+) -> tuple[str, str] | None:
+    """Return what comes too near to what along joints (n, 7), a row for every control step from a time on."""
+    for row in range(1, len(rows)):
+        segment, time_s = int(passes[row]), start_s + row * DT_S
+        for share in (0.5, 1.0):
+            joints = rows[row - 1] + share * (rows[row] - rows[row - 1])
+            names = worlds.at(segment, time_s - (1.0 - share) * DT_S).first_contact(joints)
+            if names is not None:
+                return names
+    return None
 
 
 @dataclass(frozen=True, eq=False)
