@@ -64,6 +64,9 @@ def test_a_tip_on_its_way_stops_where_it_cannot_go_on(env, course, monkeypatch, 
     planned = course.plan(moving(env, 0.0, 0.2, 0.0), passed=1)
     assert isinstance(planned, Planned)
     assert planned.then == "rest"
+    # What comes next closes the gripper; that it stops does not.
+    assert course.stages[0].keyposes[1].gripper > 0
+    assert (planned.stage.command(1), planned.stage.wait_steps, planned.stage.acts) == (-1.0, 0, False)
     motion = planned.route.motion
     np.testing.assert_allclose(motion.pos[-1] - motion.pos[0], [0.0, 0.5 * 0.2 * STOP_S, 0.0], atol=1e-9)
     assert planned.route.start_s == env.time_s

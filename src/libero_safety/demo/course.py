@@ -113,10 +113,13 @@ class Course:
         except SearchStoppedError as stopped:
             return stopped.failure
 
-    def clear(self, situation: Situation, stage: Stage, rows: FloatArray, passes: NDArray[np.int64]) -> bool:
+    def clear(
+        self, situation: Situation, planned: Planned, rows: FloatArray, passes: NDArray[np.int64]
+    ) -> bool:
         """Whether nothing is in the way on a part of a route with what is held as it is now; see `Router.clear`."""
-        rest = stage.rest(int(passes[0]))
-        return self._router.clear(situation, rest, _resting(situation, rest), rows, passes - passes[0])
+        rest, margin_m = planned.stage.rest(int(passes[0])), planned.route.margin_m
+        resting = _resting(situation, rest)
+        return self._router.clear(situation, rest, resting, rows, passes - passes[0], margin_m)
 
     def _found(self, situation: Situation, passed: int) -> Planned | Failure:
         found: Planned | Failure = self._plan(situation, passed)
@@ -136,17 +139,13 @@ class Course:
 
     def _stop(self, situation: Situation, passed: int) -> Planned | None:
         """Return a way to come to rest from a motion, if it is free."""
-        stage = self.stages[self.index].rest(passed)
+        stage = _pause("stop", self.stages[self.index].rest(passed))
         route = self._router.stop(situation, stage, _resting(situation, stage))
-        if isinstance(route, Failure):
-            return None
-        stage = replace(stage, keyposes=stage.keyposes[:1], takes=None, gives=False)
-        return Planned(stage, route, "rest")
+        return None if isinstance(route, Failure) else Planned(stage, route, "rest")
 
     def _aside(self, situation: Situation) -> Planned | None:
         """Return a way to where the robot can stay whatever moves, if there is one near."""
-        keypose = Keypose("aside", GRIPPER, (0.0, 0.0, 0.0), gripper=self.stages[self.index].gripper)
-        stage = replace(self.stages[self.index], keyposes=(keypose,), takes=None, gives=False)
+        stage = _pause("aside", self.stages[self.index])
         thing = stage.holds or stage.leaves
         resting = situation.resting(thing) if thing is not None else ()
         pos, rotation = situation.tip
@@ -198,6 +197,12 @@ def _blocked(situation: Situation, stage: Stage, layout: Layout) -> int:
         joints is not None and not worlds.still(index).free(joints)
         for index, joints in enumerate(layout.joints)
     )
+
+
+def _pause(name: str, stage: Stage) -> Stage:
+    """Return a stage in which the gripper stays as it is at the beginning of another."""
+    keypose = Keypose(name, GRIPPER, (0.0, 0.0, 0.0), gripper=stage.gripper)
+    return replace(stage, keyposes=(keypose,), takes=None, gives=False)
 
 
 def _resting(situation: Situation, stage: Stage) -> tuple[str, ...]:

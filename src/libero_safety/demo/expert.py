@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libero_safety.demo.check import check_keyposes
-from libero_safety.demo.course import Course
+from libero_safety.demo.course import Course, Planned
 from libero_safety.demo.execution import Execution
 from libero_safety.demo.keypose import KeyposeError, load_keyposes, task_keyposes
 from libero_safety.demo.layout import end_stage
@@ -196,16 +196,16 @@ class _Episode:
         if isinstance(planned, Failure):
             self.failure = planned
             return False
-        clear = partial(self._clear, course, planned.stage)
+        clear = partial(self._clear, course, planned)
         self._execution = Execution(env, planned.stage, planned.route, clear, self._disturbance)
         self._passed, self._then = passed, planned.then
         return True
 
-    def _clear(self, course: Course, stage: Stage, rows: FloatArray, passes: NDArray[np.int64]) -> bool:
+    def _clear(self, course: Course, planned: Planned, rows: FloatArray, passes: NDArray[np.int64]) -> bool:
         """Whether nothing is in the way on a part of a route with what is held as it is now."""
         env = self._env
-        situation = Situation.now(env.scene, env.data, self._arm, env.time_s, stage.holds)
-        return course.clear(situation, stage, rows, passes)
+        situation = Situation.now(env.scene, env.data, self._arm, env.time_s, planned.stage.holds)
+        return course.clear(situation, planned, rows, passes)
 
     def _end(self, course: Course, execution: Execution) -> None:
         """Take the stage as done, or plan it again if something went wrong."""

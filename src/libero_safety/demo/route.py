@@ -175,6 +175,7 @@ class Router:
         resting: Sequence[str],
         rows: FloatArray,
         passes: NDArray[np.int64],
+        margin_m: float,
     ) -> bool:
         """Whether a part of a route can be driven with what is held as it lies in the gripper now; see `route`.
 
@@ -184,8 +185,9 @@ class Router:
             resting: what the held thing stood on.
             rows: (n, 7) joints, one for every control step from now on.
             passes: (n,) the keypose to which each row leads.
+            margin_m: clearance with which the route was planned.
         """
-        worlds = Worlds(situation, stage, Follow(), CARES[-1], resting)
+        worlds = Worlds(situation, stage, Follow(), CARES[-1]._replace(margin_m=margin_m), resting)
         return _too_near(worlds, rows, passes, situation.time_s) is None
 
     def stop(self, situation: Situation, stage: Stage, resting: Sequence[str]) -> Route | Failure:
