@@ -163,9 +163,9 @@ def _problems(situation: Situation, stages: Sequence[Stage], turn: FloatArray, b
     for stage in stages:
         layout = lay_out(situation, stage, turn, situation.time_s, blocked)
         count += layout.problems
-        end_stage(situation, stage, layout.joints[-1], situation.time_s)
         if stage.gives:
             break
+        end_stage(situation, stage, layout.joints[-1], situation.time_s)
     return count
 
 

@@ -10,10 +10,14 @@ from libero_safety.plan.bounds import Held
 from libero_safety.plan.kinematics import Arm
 from libero_safety.plan.timing import at_rest
 from libero_safety.registry import near_match
+from libero_safety.sim import contact
 from libero_safety.sim.frames import frame_pose
 from libero_safety.sim.robot import FINGER_OPEN_QPOS
 from libero_safety.sim.scene import Scene, SceneError
 from libero_safety.types import FloatArray
+
+_DROP_ROUNDS = 100
+"""How often a falling thing is moved on at most; it takes many where it falls beside a wall."""
 
 
 @dataclass
@@ -140,9 +144,11 @@ class Situation:
         self.set_fingers(0.5)
 
     def give(self) -> None:
-        """Open the gripper; what was held stays where it is."""
-        self.held = None
+        """Open the gripper; what was held comes straight down, without turning over, on what is below it."""
+        dropped, self.held = self.held, None
         self.set_fingers(1.0)
+        if dropped is not None:
+            self._drop(dropped.entity)
 
     def set_fingers(self, opening: float) -> None:
         """Put the fingers where they are at an opening from 0 to 1."""
@@ -170,6 +176,23 @@ class Situation:
         self.data.qpos[address : address + 3] = pos + rotation @ held.pos
         self.data.qpos[address + 3 : address + 7] = quat
         mujoco.mj_kinematics(self.scene.model, self.data)
+
+
+    def _drop(self, entity: str) -> None:
+        """Let an entity down as far as nothing but the robot is in its way."""
+        model, thing = self.scene.model, self.scene.entity(entity)
+        if thing.qpos is None:
+            return
+        solid = (model.geom_contype | model.geom_conaffinity) != 0
+        solid[[*self.scene.robot.all_geoms, *thing.geoms]] = False
+        below = np.flatnonzero(solid).astype(np.int32)
+        for _ in range(_DROP_ROUNDS):
+            # No point of it can meet anything on a way no longer than the distance.
+            room_m = contact.distance(model, self.data, thing.geoms, below)
+            if room_m < contact.TOUCH_GAP_M:
+                return
+            self.data.qpos[thing.qpos + 2] -= room_m
+            mujoco.mj_kinematics(model, self.data)
 
 
 def size_m(scene: Scene, data: mujoco.MjData, entity: str) -> float:
