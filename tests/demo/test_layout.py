@@ -27,7 +27,7 @@ def lean_rad(layout: Layout) -> float:
 
 
 def test_the_hand_stays_upright_where_it_can(here):
-    turn = choose_turn(here, [STAGE], lambda situation, stage, layout: 0)
+    turn = choose_turn(here, [STAGE], lambda situation, stage: lambda layout: 0)
     assert turn[2, 2] == pytest.approx(1.0)
 
 
@@ -35,15 +35,15 @@ def test_the_hand_stays_upright_where_it_can(here):
 def test_it_leans_as_little_as_it_must_without_moving_its_grip(here, least):
     seen = []
 
-    def blocked(situation, stage, layout):
+    def count(layout):
         seen.append(layout.poses[0][0])
         return int(lean_rad(layout) < least - 1e-6)
 
-    turn = choose_turn(here, [STAGE], blocked)
+    turn = choose_turn(here, [STAGE], lambda situation, stage: count)
     assert math.acos(turn[2, 2]) == pytest.approx(least)
     np.testing.assert_allclose(seen, np.tile(here.frame("soup_1.grasp")[0], (len(seen), 1)), atol=1e-9)
 
 
 def test_where_nothing_helps_it_stays_upright(here):
-    turn = choose_turn(here, [STAGE], lambda situation, stage, layout: 1)
+    turn = choose_turn(here, [STAGE], lambda situation, stage: lambda layout: 1)
     assert turn[2, 2] == pytest.approx(1.0)

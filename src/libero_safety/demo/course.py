@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libero_safety.demo.follow import Follow, follow_of
-from libero_safety.demo.layout import Layout, choose_turn, lay_out
+from libero_safety.demo.layout import Count, Layout, choose_turn, lay_out
 from libero_safety.demo.margins import CARES
 from libero_safety.demo.report import Failure
 from libero_safety.demo.route import LONG_STAY_S, Route, Router
@@ -190,13 +190,17 @@ class Course:
         return changed
 
 
-def _blocked(situation: Situation, stage: Stage, layout: Layout) -> int:
-    """Return how many keyposes of a stage that are within reach are not free, what moves left aside."""
+def _blocked(situation: Situation, stage: Stage) -> Count:
+    """Return what tells how many keyposes of a layout that are within reach are not free, what moves left aside."""
     worlds = Worlds(situation, stage, Follow(), CARES[-1], _resting(situation, stage))
-    return sum(
-        joints is not None and not worlds.still(index).free(joints)
-        for index, joints in enumerate(layout.joints)
-    )
+
+    def count(layout: Layout) -> int:
+        return sum(
+            joints is not None and not worlds.still(index).free(joints)
+            for index, joints in enumerate(layout.joints)
+        )
+
+    return count
 
 
 def _pause(name: str, stage: Stage) -> Stage:

@@ -55,8 +55,10 @@ class Layout:
         return next((i for i, joints in enumerate(self.joints) if joints is None), None)
 
 
-Blocked: TypeAlias = Callable[[Situation, Stage, Layout], int]
-"""Tells how many of the keyposes of a stage that are within reach are not free."""
+Count: TypeAlias = Callable[[Layout], int]
+"""Tells how many of the keyposes of a layout that are within reach are not free."""
+Blocked: TypeAlias = Callable[[Situation, Stage], Count]
+"""Looks at a scene where a stage begins, so as to count for any layout of the stage."""
 
 
 def lay_out(
@@ -72,12 +74,18 @@ def lay_out(
         stage: whose keyposes to lay out.
         turn: (3, 3) how the gripper is turned against what the keyposes say, see `choose_turn`.
         arrive_s: when frames that move by themselves are looked at, seconds since the episode began.
-        blocked: tells how many keyposes of a stage are not free.
+        blocked: looks at what is not free.
         attempt: how many attempts failed; the next begins with another turn.
 
     Raises:
         SceneError: a keypose names something that the scene lacks.
     """
+    return _lay_out(situation, stage, turn, arrive_s, blocked(situation, stage), attempt)
+
+
+def _lay_out(
+    situation: Situation, stage: Stage, turn: FloatArray, arrive_s: float, count: Count, attempt: int = 0
+) -> Layout:
     held = [keypose for keypose in stage.keyposes if keypose.tool]
     best: Layout | None = None
     spins = _TURNS[held[0].symmetry if held else "none"]
@@ -85,7 +93,7 @@ def lay_out(
     for spin in (*spins[first:], *spins[:first]):
         layout = _laid_out(situation, stage, turn, arrive_s, spin)
         missed = sum(joints is None for joints in layout.joints)
-        layout = replace(layout, problems=missed + blocked(situation, stage, layout))
+        layout = replace(layout, problems=missed + count(layout))
         if best is None or layout.problems < best.problems:
             best = layout
         if not best.problems:
@@ -119,14 +127,15 @@ def choose_turn(situation: Situation, stages: Sequence[Stage], blocked: Blocked)
     Args:
         situation: how things are.
         stages: what comes next.
-        blocked: tells how many keyposes of a stage are not free.
+        blocked: looks at what is not free.
     """
     rotation, symmetry = _first_rotation(situation, stages[0])
     turns = [rotation.T @ other for other in _equivalent(symmetry, rotation, situation.tip[1])]
     best, least = turns[0], math.inf
+    count = blocked(situation.copy(), stages[0])  # nothing is held yet that a turn could change
     for lean, turn in product(_leans(), turns):
         leaning = turn @ lean
-        cost = _problems(situation.copy(), stages, leaning, blocked)
+        cost = _problems(situation.copy(), stages, leaning, count, blocked)
         if cost < least:
             best, least = leaning, cost
         if not cost:
@@ -157,16 +166,23 @@ def end_stage(situation: Situation, stage: Stage, joints: FloatArray | None, tim
         situation.give()
 
 
-def _problems(situation: Situation, stages: Sequence[Stage], turn: FloatArray, blocked: Blocked) -> int:
-    """Return how many keyposes are out of reach or not free with a turn, until something is let go."""
-    count = 0
+def _problems(
+    situation: Situation, stages: Sequence[Stage], turn: FloatArray, count: Count, blocked: Blocked
+) -> int:
+    """Return how many keyposes are out of reach or not free with a turn, until something is let go.
+
+    `count` is that of the first stage.
+    """
+    found = 0
     for stage in stages:
-        layout = lay_out(situation, stage, turn, situation.time_s, blocked)
-        count += layout.problems
+        if stage is not stages[0]:
+            count = blocked(situation, stage)
+        layout = _lay_out(situation, stage, turn, situation.time_s, count)
+        found += layout.problems
         if stage.gives:
             break
         end_stage(situation, stage, layout.joints[-1], situation.time_s)
-    return count
+    return found
 
 
 def _first_rotation(situation: Situation, stage: Stage) -> tuple[FloatArray, Symmetry]:

@@ -325,7 +325,7 @@ class _Search:
     def _too_near(self, route: Route, start_s: float) -> tuple[str, str] | None:
         """Return what comes too near to what when the route begins at a time."""
         rows = route.joints(self._situation, start_s)
-        if len(rows) < len(route.passes) or not all(map(self._situation.arm.within_limits, rows)):
+        if len(rows) < len(route.passes) or not self._situation.arm.within_limits(rows):
             return "robot", "the end of its reach"
         return _too_near(self._worlds, rows, route.passes, start_s)
 

@@ -114,7 +114,9 @@ class Worlds:
 
     def _world(self, allow: Sequence[Allow]) -> World:
         situation = self._situation
-        return World.of_scene(situation.scene, situation.data, held=situation.held, allow=allow)
+        return World.of_scene(
+            situation.scene, situation.data, held=situation.held, allow=allow, arm=situation.arm
+        )
 
 
 def _peak_m_s(situation: Situation, hazard: Hazard) -> float:

@@ -81,7 +81,7 @@ class Arm:
         return float(np.sqrt(max(np.linalg.det(jacobian @ jacobian.T), 0.0)))
 
     def within_limits(self, q: FloatArray, margin_rad: float = 0.0) -> bool:
-        """Whether every joint is inside its limits by at least a margin."""
+        """Whether every joint is inside its limits by at least a margin, (7,) or in each of (n, 7) rows."""
         return bool(np.all(q >= self.low + margin_rad) and np.all(q <= self.high - margin_rad))
 
     def natural(self, pos: FloatArray, rot: FloatArray, near: FloatArray) -> FloatArray | None:

@@ -82,6 +82,7 @@ class World:
         hazards: Sequence[Hazard] = (),
         names: Mapping[int, str] | None = None,
         rest: FloatArray | None = None,
+        arm: Arm | None = None,
     ) -> None:
         """Prepare a model.
 
@@ -95,6 +96,7 @@ class World:
             hazards: what stands elsewhere at other times.
             names: geom id -> what to call it; the rest go by their geom names.
             rest: (7,) joints towards which the controller pulls the elbow; as in `qpos` by default.
+            arm: kinematics of the robot with this `rest`, if they are at hand.
         """
         self.model, self.robot, self.margin_m = copy.copy(model), robot, margin_m
         self._data = mujoco.MjData(self.model)
@@ -102,11 +104,13 @@ class World:
         self._arm, self._fingers = np.array(robot.arm_qpos), np.array(robot.finger_qpos)
         self.home = np.array(self._data.qpos[self._arm])
         self.rest = self.home if rest is None else np.array(rest)
+        self._known_arm = arm
         self._opening = np.array(self._data.qpos[self._fingers])
         self.limits = np.array(self.model.jnt_range[list(robot.arm_joints)])
         self._turn = np.empty(4)
         self._load, self._hazards, self._names = load, tuple(hazards), names or {}
-        self._places: tuple[FloatArray, ...] = (np.empty((0, 7)),)
+        here = [self._data.qpos[hazard.qpos : hazard.qpos + 7] for hazard in self._hazards]
+        self._places: tuple[FloatArray, ...] = (np.array(here),)
         loads = load.geoms if load is not None else np.empty(0, np.int32)
         self._moving = np.array([*robot.all_geoms, *loads], np.int32)
         self._row = np.full(model.ngeom, -1, np.int32)
@@ -126,6 +130,7 @@ class World:
         allow: Sequence[Allow] = (),
         hazards_at: float | Sequence[float] | None = None,
         fingers_m: float | None = None,
+        arm: Arm | None = None,
     ) -> "World":
         """Return the world of a scene in its state `data`; doors and drawers stand as they do there.
 
@@ -140,6 +145,7 @@ class World:
             hazards_at: seconds at which moving hazards are looked at: a configuration is free if it is at all
                 of these times. As they are in `data` by default.
             fingers_m: how far each finger is from the middle; as in `data` by default.
+            arm: kinematics of the scene's robot, if they are at hand.
 
         Raises:
             WorldError: `held` cannot be carried, or `allow` says held though nothing is.
@@ -164,30 +170,38 @@ class World:
             hazards=[h for h in scene.hazards if held is None or h.entity != held.entity],
             names=geom_names(scene),
             rest=scene.start[list(scene.robot.arm_qpos)],
+            arm=arm,
         )
         return world if hazards_at is None else world.at(hazards_at)
 
     @cached_property
     def arm(self) -> Arm:
         """The arm's kinematics."""
-        return Arm(self.model, self.robot, self.rest)
+        return self._known_arm or Arm(self.model, self.robot, self.rest)
 
     def at(self, time_s: float | Sequence[float]) -> "World":
         """Return this world with the moving hazards where they are at that time, or at each of several times."""
         if not self._hazards:
             return self
         times = [time_s] if isinstance(time_s, int | float) else list(time_s)
-        other = copy.copy(self)
+        other = self._twin()
         other.__dict__.pop("_wrapping", None)
         other._places = tuple(np.array([h.pose_at(t) for h in self._hazards]) for t in times)
         return other
 
     def detached(self) -> "World":
         """Return the same world with an `MjData` of its own, for another thread."""
-        other = copy.copy(self)
+        other = self._twin()
         other.__dict__.pop("arm", None)
+        other._known_arm = None
         other._data, other._turn = mujoco.MjData(self.model), np.empty(4)
         other._data.qpos[:] = self._data.qpos
+        return other
+
+    def _twin(self) -> "World":
+        """Return a shallow copy; `copy.copy` takes longer than to ask for a configuration."""
+        other = World.__new__(World)
+        other.__dict__.update(self.__dict__)
         return other
 
     def free(self, joints: FloatArray, fingers_m: float | None = None) -> bool:
@@ -212,10 +226,10 @@ class World:
 
         Pairs that are allowed to touch, and the robot's own links, do not count.
         """
-        self._settle(joints, fingers_m)
         best = cap_m
         for place in self._places:
             self._put_hazards(place)
+            self._settle(joints, fingers_m)
             for moving, others in self._watched():
                 best = min(best, contact.distance(self.model, self._data, moving, others, best))
         return best
@@ -263,8 +277,8 @@ class World:
     @cached_property
     def _wrapping(self) -> Wrapping:
         """What `advance` measures with; fingers as at first, hazards at all the times."""
-        self._settle(self.home)
         self._put_hazards(self._places[0])
+        self._settle(self.home)
         return wrap(self.model, self._data, self.robot, self._moving, self._limits, self._elsewhere())
 
     def _elsewhere(self) -> list[Elsewhere]:
@@ -300,8 +314,8 @@ class World:
 
     def obstacles(self) -> list[tuple[int, FloatArray, FloatArray, float]]:
         """Return what nothing may touch: geom, position (3,) and rotation (3, 3) at one of the times, margin (m)."""
-        self._settle(self.home)
         self._put_hazards(self._places[0])
+        self._settle(self.home)
         least, most = (
             self._limits.min(axis=0, where=self._limits > NEVER, initial=np.inf),
             self._limits.max(axis=0),
@@ -328,10 +342,13 @@ class World:
             if not doubtful(self._wrapping, np.asarray(joints, np.float64), wanted):
                 return -1
             places = [places[i] for i in np.flatnonzero(wanted)]
-        self._settle(joints, fingers_m)
         data = self._data
-        for place in places:
+        for number, place in enumerate(places):
             self._put_hazards(place)
+            if number:
+                mujoco.mj_kinematics(self.model, data)
+            else:
+                self._settle(joints, fingers_m)
             mujoco.mj_collision(self.model, data)
             if data.ncon:
                 found = data.contact
@@ -355,10 +372,9 @@ class World:
         mujoco.mj_kinematics(self.model, data)
 
     def _put_hazards(self, place: FloatArray) -> None:
-        if len(place):
-            for hazard, pose in zip(self._hazards, place, strict=True):
-                self._data.qpos[hazard.qpos : hazard.qpos + 7] = pose
-            mujoco.mj_kinematics(self.model, self._data)
+        """Put hazards where they are at a time; the poses of their geoms come with the next `mj_kinematics`."""
+        for hazard, pose in zip(self._hazards, place, strict=True):
+            self._data.qpos[hazard.qpos : hazard.qpos + 7] = pose
 
     def _mask(self) -> None:
         """Leave in the model only the pairs that can matter, found at the distance that they need."""
