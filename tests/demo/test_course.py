@@ -93,7 +93,7 @@ def test_only_a_tip_at_rest_waits_for_its_departure(monkeypatch, speed, waits):
     env = ready("tsa", "pick_up_the_akita_black_bowl_on_the_stove_and_place_it_on_the_plate", 1)
     free_s = env.time_s + 0.5
 
-    def too_near(self, found, start_s):
+    def too_near(self, found, rows, start_s):
         return None if start_s >= free_s else ("robot.hand", "lorry_1")
 
     monkeypatch.setattr("libero_safety.demo.route._Search._too_near", too_near)

@@ -210,6 +210,7 @@ class _Search:
     ) -> None:
         self._segmenter, self._situation, self._stage = segmenter, situation, stage
         self._layout, self._follow, self._worlds = layout, follow, worlds
+        self._departures: dict[tuple[Route, int], float | tuple[str, str] | None] = {}
 
     def run(self, safe_s: float) -> Route | Failure:
         """Prefer to set out at once, then a short wait, then a way round what moves, then a long wait.
@@ -301,40 +302,54 @@ class _Search:
         """
         best: tuple[float, float] | None = None
         blocked = "the robot would be hit where it waits"
-        for wait in np.arange(0.0, wait_s + 1e-9, WAIT_STEP_S):
-            start_s = self._situation.time_s + float(wait)
-            if (
-                wait
-                and self._stay_s(0, self._situation.joints, start_s - WAIT_STEP_S, WAIT_STEP_S) < WAIT_STEP_S
-            ):
+        for number in range(round(wait_s / WAIT_STEP_S) + 1):
+            key = (route, number)
+            if key not in self._departures:
+                self._departures[key] = self._departure(route, number)
+            found = self._departures[key]
+            if found is None:
                 break
-            names = self._too_near(route, start_s)
-            if names is not None:
-                blocked = f"{names[0]} would be too near to {names[1]}"
+            if isinstance(found, tuple):
+                blocked = f"{found[0]} would be too near to {found[1]}"
                 continue
-            stay_s = self._stay_after(route, start_s)
-            if best is None or stay_s > best[0]:
-                best = stay_s, start_s
-            if stay_s >= LONG_STAY_S:
+            if best is None or found > best[0]:
+                best = found, self._start_s(number)
+            if found >= LONG_STAY_S:
                 break
         if best is not None and best[0] >= safe_s:
             return replace(route, start_s=best[1])
         detail = f"{blocked}, whenever the robot sets out within {wait_s:g} s"
         return Failure("path_blocked_by_moving_hazard", self._stage.name, detail)
 
-    def _too_near(self, route: Route, start_s: float) -> tuple[str, str] | None:
-        """Return what comes too near to what when the route begins at a time."""
+    def _start_s(self, number: int) -> float:
+        return self._situation.time_s + number * WAIT_STEP_S
+
+    def _departure(self, route: Route, number: int) -> float | tuple[str, str] | None:
+        """Set out at one of the times at which that is tried.
+
+        Returns:
+            For how long (s) the robot can stay where it arrives; or what comes too near to what on the way; or None
+            when the robot, free to wait until the time before, would be hit until this one.
+        """
+        start_s = self._start_s(number)
+        if number:
+            waited_s = self._stay_s(0, self._situation.joints, start_s - WAIT_STEP_S, WAIT_STEP_S)
+            if waited_s < WAIT_STEP_S:
+                return None
         rows = route.joints(self._situation, start_s)
+        return self._too_near(route, rows, start_s) or self._stay_after(route, rows, start_s)
+
+    def _too_near(self, route: Route, rows: FloatArray, start_s: float) -> tuple[str, str] | None:
+        """Return what comes too near to what when the route, its joints (n, 7), begins at a time."""
         if len(rows) < len(route.passes) or not self._situation.arm.within_limits(rows):
             return "robot", "the end of its reach"
         return _too_near(self._worlds, rows, route.passes, start_s)
 
-    def _stay_after(self, route: Route, start_s: float) -> float:
+    def _stay_after(self, route: Route, rows: FloatArray, start_s: float) -> float:
         """Return for how long (s) the robot can stay where the route ends; riding along, it can."""
         if self._follow.hazard is not None:
             return LONG_STAY_S
-        joints = route.joints(self._situation, start_s)
-        return self._stay_s(int(route.passes[-1]), joints[-1], start_s + len(joints) * DT_S, LONG_STAY_S)
+        return self._stay_s(int(route.passes[-1]), rows[-1], start_s + len(rows) * DT_S, LONG_STAY_S)
 
     def _stay_s(self, segment: int, joints: FloatArray, start_s: float, most_s: float) -> float:
         """Return for how long (s) nothing comes too near while the robot stays, at most `most_s`."""

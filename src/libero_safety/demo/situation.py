@@ -177,7 +177,6 @@ class Situation:
         self.data.qpos[address + 3 : address + 7] = quat
         mujoco.mj_kinematics(self.scene.model, self.data)
 
-
     def _drop(self, entity: str) -> None:
         """Let an entity down as far as nothing but the robot is in its way."""
         model, thing = self.scene.model, self.scene.entity(entity)

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libero_safety.numba_cache import njit
-from libero_safety.plan.gaps import ROT, SIZE, ball_gap, box_gap, segment_box_gap, segment_gap
+from libero_safety.plan.gaps import (
+    ROT,
+    SIZE,
+    ball_gap,
+    box_gap,
+    segment_ball_gap,
+    segment_box_gap,
+    segment_gap,
+)
 from libero_safety.sim.scene import IntArray
 from libero_safety.types import FloatArray
 
@@ -181,17 +189,15 @@ def _outside(
                 if box_gap(w.boxes, j, poses.balls, f) > needed:
                     continue
                 for m in range(low, high):
-                    if w.limits[m, j] == -np.inf:
+                    free = w.capsules[m, 6] + w.limits[m, j]
+                    needed = free + step * (speeds[m] + bend * step / 2)
+                    if segment_ball_gap(w.boxes, j, SIZE, poses.starts, poses.ends, m) > needed:
                         continue
-                    room = (
-                        segment_box_gap(w.boxes, j, poses.starts, poses.ends, m)
-                        - w.capsules[m, 6]
-                        - w.limits[m, j]
-                    )
-                    if room <= 0.0:
+                    gap = segment_box_gap(w.boxes, j, poses.starts, poses.ends, m)
+                    if gap <= free:
                         return 0.0
-                    if room < step * (speeds[m] + bend * step / 2):
-                        step = max(_share(room, speeds[m], bend), least)
+                    if gap < needed:
+                        step = max(_share(gap - free, speeds[m], bend), least)
     return step
 
 
@@ -303,11 +309,12 @@ def doubtful(w: Wrapping, q: FloatArray, places: NDArray[np.bool_]) -> bool:
                 if box_gap(w.boxes, j, poses.balls, f) > needed:
                     continue
                 for m in range(w.first[f], w.first[f + 1]):
-                    if w.limits[m, j] > -np.inf:
-                        room = segment_box_gap(w.boxes, j, poses.starts, poses.ends, m) - w.capsules[m, 6]
-                        if room <= w.limits[m, j]:
-                            places[w.place[j]] = True
-                            break
+                    needed = w.capsules[m, 6] + w.limits[m, j]
+                    if segment_ball_gap(w.boxes, j, SIZE, poses.starts, poses.ends, m) > needed:
+                        continue
+                    if segment_box_gap(w.boxes, j, poses.starts, poses.ends, m) <= needed:
+                        places[w.place[j]] = True
+                        break
     if not places[0]:
         for m in range(count):
             for n in range(m + 1, count):

@@ -37,6 +37,23 @@ def box_gap(boxes: FloatArray, box: int, points: FloatArray, p: int) -> float:
 
 
 @njit
+def segment_ball_gap(
+    balls: FloatArray, i: int, radius: int, starts: FloatArray, ends: FloatArray, m: int
+) -> float:
+    """Return the distance of a segment to the ball of a row, which may be negative; see `ball_gap`."""
+    along = length = 0.0
+    for k in range(3):
+        d = ends[m, k] - starts[m, k]
+        along += d * (balls[i, k] - starts[m, k])
+        length += d * d
+    share = min(max(along / length, 0.0), 1.0) if length > 0.0 else 0.0
+    square = 0.0
+    for k in range(3):
+        square += (starts[m, k] + share * (ends[m, k] - starts[m, k]) - balls[i, k]) ** 2
+    return square**0.5 - balls[i, radius]
+
+
+@njit
 def _beyond(value: float, half: float) -> float:
     """Signed way from the nearest point of [-half, half]."""
     return value - half if value > half else (value + half if value < -half else 0.0)
