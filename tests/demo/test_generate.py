@@ -217,3 +217,10 @@ def test_planning_alone_moves_nothing(env):
     rejected = next(plan([(TASK.scenario(0), KEY)], env, keyposes=Path("nowhere.toml")))
     assert isinstance(rejected, Reject)
     assert rejected.failure.reason == "no_keyposes"
+
+
+def test_a_plan_for_two_things_in_one_basket_knows_where_the_first_falls(env):
+    """Where it is let go it would be in the way of the second."""
+    task = load_suite("tsa").task("put_both_the_alphabet_soup_and_the_cream_cheese_box_in_the_basket")
+    made = next(plan([(task.scenario(0), Key("tsa", task.name, 0, 0, 0))], env))
+    assert isinstance(made, Plan), made.failure

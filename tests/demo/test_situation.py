@@ -3,11 +3,13 @@
 import math
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pytest
 
 from libero_safety.demo.situation import Situation
 from libero_safety.plan.kinematics import Arm
+from libero_safety.sim import contact
 from libero_safety.sim.facing import EvenTurn
 from libero_safety.sim.law import LayeredLaw, LineLaw
 from libero_safety.sim.scene import Hazard
@@ -46,3 +48,22 @@ def test_what_is_foreseen_is_where_it_will_be(turning):
     for name, (pos, rotation) in zip(("can_1", "can_1.grasp"), foreseen, strict=True):
         np.testing.assert_allclose(turning.frame(name)[0], pos, atol=1e-9)
         np.testing.assert_allclose(turning.frame(name)[1], rotation, atol=1e-9)
+
+
+@pytest.mark.parametrize("below", [None, "soup_1"])
+def test_what_is_let_go_comes_down_on_what_is_below_it(lab, below):
+    here = lab("(NoContact robot soup_1)")
+    arm = Arm(here.scene.model, here.scene.robot, here.scene.start[list(here.scene.robot.arm_qpos)])
+    situation = Situation.now(here.scene, here.data, arm, 0.0, None)
+    address, start = here.scene.entity("can_1").qpos, here.pos("can_1")
+    at = start if below is None else here.pos(below)
+    situation.data.qpos[address : address + 3] = at + (0.0, 0.0, 0.3)
+    situation.take("can_1")
+    situation.give()
+    fallen = situation.data.qpos[address : address + 3]
+    np.testing.assert_array_equal(fallen[:2], at[:2])
+    sides = [here.scene.entity(name).geoms for name in ("can_1", below or "main_table")]
+    assert contact.distance(here.scene.model, situation.data, *sides) < contact.TOUCH_GAP_M
+    fallen[2] += 0.002
+    mujoco.mj_kinematics(here.scene.model, situation.data)
+    assert contact.distance(here.scene.model, situation.data, *sides) == pytest.approx(0.002, abs=1e-4)

@@ -30,6 +30,15 @@ def test_segments_and_boxes():
         exact = min(gaps.box_gap(boxes, 0, points, i) for i in range(len(points)))
         bound = gaps.segment_box_gap(boxes, 0, starts, ends, 0)
         assert exact - np.linalg.norm(ends - starts) / 256 - 1e-3 <= bound <= exact + 1e-12
+        nearest = min(gaps.ball_gap(boxes, 0, gaps.SIZE, points, i) for i in range(len(points)))
+        ball = gaps.segment_ball_gap(boxes, 0, gaps.SIZE, starts, ends, 0)
+        assert nearest - 1e-3 <= ball <= min(nearest, exact) + 1e-12
+
+
+def test_a_segment_of_no_length_and_a_ball():
+    points = np.array([[2.0, 0.0, 0.0]])
+    ball = gaps.segment_ball_gap(box((0.0, 0.0, 0.0), (1.0, 0.0, 0.0)), 0, gaps.SIZE, points, points, 0)
+    assert ball == pytest.approx(1.0)
 
 
 def test_segments():

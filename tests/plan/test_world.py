@@ -203,6 +203,19 @@ def test_moving_hazards_are_looked_at_when_they_are_there():
     assert [there.free(q) for q in sample_of] == [world.at(3.0).free(q) for q in sample_of]
 
 
+def test_looking_at_another_time_moves_nothing_for_good():
+    scene, data = scene_of("hri", 0, 1)
+    (hazard,) = scene.hazards
+    world = World.of_scene(scene, data)
+    over = data.qpos[hazard.qpos : hazard.qpos + 3] + (0.0, 0.0, 0.1)
+    goal = world.arm.natural(over, world.arm.fk(world.home)[1], world.home)
+    rng = np.random.default_rng(6)
+    sample_of = [np.clip(goal + rng.normal(0.0, 0.1, 7), *world.limits.T) for _ in range(50)]
+    now = [(world.free(q), world.clearance(q)) for q in sample_of]
+    later = [(world.at(3.0).free(q), world.at(3.0).clearance(q)) for q in sample_of]
+    assert [(world.free(q), world.clearance(q)) for q in sample_of] == now != later
+
+
 def test_what_turns_is_looked_at_as_it_is_turned_then():
     scene, data = scene_of("hri", 0, 1)
     (hazard,) = scene.hazards
