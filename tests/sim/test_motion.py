@@ -376,9 +376,11 @@ def test_velocity_is_the_derivative_of_position(path, jitter, reach, time_s: flo
     law = law_of(path, jitter=jitter, reach_in=reach, rng=np.random.default_rng(0))
     step = 1e-5
     before, now, after = law.at(time_s - step), law.at(time_s), law.at(time_s + step)
-    corner = np.linalg.norm(after.vel - before.vel) > 1e-2
-    assume(not corner)
-    assert (after.pos - before.pos) / (2 * step) == pytest.approx(now.vel, abs=2e-3)
+    # At a corner the velocity jumps, and the mean over it is one between the two.
+    vels = np.stack([before.vel, now.vel, after.vel])
+    mean = (after.pos - before.pos) / (2 * step)
+    assert np.all(mean >= vels.min(axis=0) - 2e-3)
+    assert np.all(mean <= vels.max(axis=0) + 2e-3)
 
 
 @settings(max_examples=300, deadline=None)
