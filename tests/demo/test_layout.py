@@ -12,6 +12,8 @@ from libero_safety.plan.kinematics import Arm
 from libero_safety.types import Keypose
 
 STAGE = Stage((Keypose("grasp", "soup_1.grasp", (0.0, 0.0, 0.0), gripper=1.0),), None, "soup_1", False, -1.0)
+NEAR = Stage((Keypose("near", "soup_1.grasp", (-0.2, 0.2, 0.15)),), None, None, False, -1.0)
+"""Within reach either way round."""
 
 
 @pytest.fixture
@@ -47,3 +49,26 @@ def test_it_leans_as_little_as_it_must_without_moving_its_grip(here, least):
 def test_where_nothing_helps_it_stays_upright(here):
     turn = choose_turn(here, [STAGE], lambda situation, stage: lambda layout: 1)
     assert turn[2, 2] == pytest.approx(1.0)
+
+
+def test_after_a_failure_another_turn_is_taken_that_will_do_as_well(here):
+    def free(situation, stage):
+        return lambda layout: 0
+
+    first, second, third = (choose_turn(here, [NEAR], free, attempt) for attempt in range(3))
+    np.testing.assert_allclose(first.T @ second, np.diag([-1.0, -1.0, 1.0]), atol=1e-9)
+    np.testing.assert_array_equal(first, third)
+
+
+def test_one_that_will_not_do_is_no_choice(here):
+    """An upright hand comes before one that leans."""
+    first, poses = choose_turn(here, [NEAR], lambda situation, stage: lambda layout: 0), []
+
+    def count(layout):
+        poses.append(layout.poses[0][1])
+        return int(not np.allclose(poses[0], poses[-1]))
+
+    np.testing.assert_array_equal(
+        choose_turn(here, [NEAR], lambda situation, stage: count, attempt=1), first
+    )
+    assert len(poses) == 2

@@ -162,7 +162,7 @@ class Course:
         stage = stages[0].rest(passed)
         try:
             if stage.holds is None and not passed:
-                self._turn = choose_turn(situation, stages, _blocked)
+                self._turn = choose_turn(situation, stages, _blocked, attempt)
             layout, follow = self._lay_out(situation, stage, attempt)
             route = self._router.route(situation, stage, layout, follow, _resting(situation, stage))
         except SceneError as error:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -117,7 +116,9 @@ def _laid_out(situation: Situation, stage: Stage, turn: FloatArray, arrive_s: fl
     return Layout(tuple(poses), tuple(found))
 
 
-def choose_turn(situation: Situation, stages: Sequence[Stage], blocked: Blocked) -> FloatArray:
+def choose_turn(
+    situation: Situation, stages: Sequence[Stage], blocked: Blocked, attempt: int = 0
+) -> FloatArray:
     """Return how the gripper is turned (3, 3) against what the keyposes say for the next stages, until it lets go.
 
     The two fingers are interchangeable, so the gripper may be turned about its z axis by half a turn wherever it takes
@@ -128,18 +129,25 @@ def choose_turn(situation: Situation, stages: Sequence[Stage], blocked: Blocked)
         situation: how things are.
         stages: what comes next.
         blocked: looks at what is not free.
+        attempt: how many attempts failed: of several turns that will do, the next takes another.
     """
     rotation, symmetry = _first_rotation(situation, stages[0])
     turns = [rotation.T @ other for other in _equivalent(symmetry, rotation, situation.tip[1])]
     best, least = turns[0], math.inf
     count = blocked(situation.copy(), stages[0])  # nothing is held yet that a turn could change
-    for lean, turn in product(_leans(), turns):
-        leaning = turn @ lean
-        cost = _problems(situation.copy(), stages, leaning, count, blocked)
-        if cost < least:
-            best, least = leaning, cost
-        if not cost:
-            break
+    for lean in _leans():
+        free: list[FloatArray] = []
+        for turn in turns:
+            leaning = turn @ lean
+            cost = _problems(situation.copy(), stages, leaning, count, blocked)
+            if cost < least:
+                best, least = leaning, cost
+            if not cost:
+                free.append(leaning)
+            if len(free) > attempt:
+                break
+        if free:
+            return free[attempt % len(free)]
     return best
 
 
