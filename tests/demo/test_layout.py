@@ -68,7 +68,5 @@ def test_one_that_will_not_do_is_no_choice(here):
         poses.append(layout.poses[0][1])
         return int(not np.allclose(poses[0], poses[-1]))
 
-    np.testing.assert_array_equal(
-        choose_turn(here, [NEAR], lambda situation, stage: count, attempt=1), first
-    )
+    np.testing.assert_array_equal(choose_turn(here, [NEAR], lambda situation, stage: count, attempt=1), first)
     assert len(poses) == 2
