@@ -1,6 +1,7 @@
 """Every draw gives a demonstration or a reason, and each reason can be provoked."""
 
 import dataclasses
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +51,15 @@ def only(text: str, count: int) -> str:
 
 
 def changed(old: str, new: str) -> Callable[[str], str]:
+    assert old in WRITTEN
     return lambda text: text.replace(old, new)
+
+
+def moved(name: str, pos: list[float]) -> Callable[[str], str]:
+    """Another place for a keypose."""
+    found = re.search(rf'name = "{name}".*?pos = \[.*?\]', WRITTEN, re.DOTALL)
+    assert found is not None
+    return changed(found[0], re.sub(r"pos = .*", f"pos = {pos}", found[0]))
 
 
 def no_draw(env, tmp_path, patch):
@@ -83,7 +92,7 @@ def bad_keypose(env, tmp_path, patch):
 
 
 def unreachable(env, tmp_path, patch):
-    return one(env, **written(tmp_path, changed("pos = [0.0, 0.0, 0.1]", "pos = [1.5, 0.0, 0.1]")))
+    return one(env, **written(tmp_path, moved("above the apple", [1.5, 0.0, 0.1])))
 
 
 def start_in_collision(env, tmp_path, patch):
@@ -95,7 +104,7 @@ def start_in_collision(env, tmp_path, patch):
 
 
 def keypose_in_collision(env, tmp_path, patch):
-    return one(env, **written(tmp_path, changed("pos = [0.0, 0.0, 0.1]", "pos = [0.0, 0.0, -0.2]")))
+    return one(env, **written(tmp_path, moved("above the apple", [0.0, 0.0, -0.2])))
 
 
 def plan_timeout(env, tmp_path, patch):
@@ -130,7 +139,7 @@ def drift(env, tmp_path, patch):
 
 
 def lost_grasp(env, tmp_path, patch):
-    return one(env, **written(tmp_path, changed("pos = [0.0, 0.0, 0.0]", "pos = [0.0, 0.0, 0.08]")))
+    return one(env, **written(tmp_path, moved("grasp the apple", [0.0, 0.0, 0.08])))
 
 
 def execution_violation(env, tmp_path, patch):
