@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from libero_safety.errors import LiberoSafetyError
-from libero_safety.sim.robot import RobotIds
+from libero_safety.sim.robot import LINK_NAMES, RobotIds
 from libero_safety.sim.scene import IntArray, Scene
 from libero_safety.types import FloatArray
 
@@ -145,6 +145,33 @@ def limit_table(
             table[np.ix_(rows[rows >= 0], b)] = bound.limit_m
     table[np.ix_(row_of[links["link0"]], row_of < 0)] = NEVER
     return table
+
+
+def keep_pairs(model: mujoco.MjModel, robot: RobotIds, moving: IntArray, limits: FloatArray) -> None:
+    """Leave in a model only the pairs that can matter, found at the distance that they need.
+
+    Args:
+        model: the model; it is changed.
+        robot: where the robot is in it.
+        moving: (m,) geoms of arm, gripper and load.
+        limits: (m, ngeom) see `limit_table`.
+    """
+    model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    solid = (model.geom_contype | model.geom_conaffinity) != 0
+    model.geom_contype[:], model.geom_conaffinity[:] = np.where(solid, 1, 0), 0
+    model.geom_contype[moving] = 0
+    # Bit 0: what stands around; bit 1: the arm. Gripper and load, and the two fingers, do not see each other.
+    model.geom_conaffinity[moving] = 3
+    for link in set(LINK_NAMES) - set(GRIPPER):
+        model.geom_contype[list(robot.link_geoms[link])] = 2
+    model.geom_margin[:] = np.maximum(limits.max(axis=0), 0.0)
+    model.geom_margin[moving], model.geom_gap[:] = 0.0, 0.0
+    for body in range(model.nbody):
+        at, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
+        own = slice(at, at + count) if count else slice(0, 0)
+        model.body_contype[body] = np.bitwise_or.reduce(model.geom_contype[own], initial=0)
+        model.body_conaffinity[body] = np.bitwise_or.reduce(model.geom_conaffinity[own], initial=0)
+        model.body_margin[body] = model.geom_margin[own].max(initial=0.0)
 
 
 def geom_names(scene: Scene) -> dict[int, str]:

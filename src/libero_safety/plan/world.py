@@ -15,7 +15,6 @@ import numpy as np
 from libero_safety.numba_cache import njit
 from libero_safety.plan.advance import Wrapping, advance, doubtful
 from libero_safety.plan.bounds import (
-    GRIPPER,
     MARGIN_M,
     NEVER,
     Allow,
@@ -25,13 +24,14 @@ from libero_safety.plan.bounds import (
     WorldError,
     allowed_bounds,
     geom_names,
+    keep_pairs,
     limit_table,
     rule_bounds,
 )
 from libero_safety.plan.kinematics import Arm
 from libero_safety.plan.wrap import Elsewhere, wrap
 from libero_safety.sim import contact
-from libero_safety.sim.robot import LINK_NAMES, RobotIds
+from libero_safety.sim.robot import RobotIds
 from libero_safety.sim.scene import Hazard, IntArray, Scene
 from libero_safety.types import FloatArray
 
@@ -116,7 +116,7 @@ class World:
         self._row = np.full(model.ngeom, -1, np.int32)
         self._row[self._moving] = np.arange(len(self._moving), dtype=np.int32)
         self._limits = limit_table(self.model, robot, self._row, loads, margin_m, bounds)
-        self._mask()
+        keep_pairs(self.model, robot, self._moving, self._limits)
         self._settle(self.home)
 
     @classmethod
@@ -375,26 +375,6 @@ class World:
         """Put hazards where they are at a time; the poses of their geoms come with the next `mj_kinematics`."""
         for hazard, pose in zip(self._hazards, place, strict=True):
             self._data.qpos[hazard.qpos : hazard.qpos + 7] = pose
-
-    def _mask(self) -> None:
-        """Leave in the model only the pairs that can matter, found at the distance that they need."""
-        model, moving = self.model, self._moving
-        model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-        solid = (model.geom_contype | model.geom_conaffinity) != 0
-        model.geom_contype[:], model.geom_conaffinity[:] = np.where(solid, 1, 0), 0
-        model.geom_contype[moving] = 0
-        # Bit 0: what stands around; bit 1: the arm. Gripper and load, and the two fingers, do not see each other.
-        model.geom_conaffinity[moving] = 3
-        for link in set(LINK_NAMES) - set(GRIPPER):
-            model.geom_contype[list(self.robot.link_geoms[link])] = 2
-        model.geom_margin[:] = np.maximum(self._limits.max(axis=0), 0.0)
-        model.geom_margin[moving], model.geom_gap[:] = 0.0, 0.0
-        for body in range(model.nbody):
-            at, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
-            own = slice(at, at + count) if count else slice(0, 0)
-            model.body_contype[body] = np.bitwise_or.reduce(model.geom_contype[own], initial=0)
-            model.body_conaffinity[body] = np.bitwise_or.reduce(model.geom_conaffinity[own], initial=0)
-            model.body_margin[body] = model.geom_margin[own].max(initial=0.0)
 
     def _watched(self) -> list[tuple[IntArray, IntArray]]:
         """Return which moving geoms `clearance` measures against which others."""
